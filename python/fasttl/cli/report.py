@@ -1,0 +1,150 @@
+"""``fasttl PATH…``: writes the report.
+
+This command must stay quick to start: it imports neither polars nor pyarrow, and
+of the standard library only what it uses each time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from fasttl import _core
+from fasttl._display import count_text
+from fasttl._options import absolute, input_paths
+from fasttl.cli._common import (
+    COMMAND_LINE,
+    EXIT_PROBLEMS,
+    input_options,
+    note,
+    progress_bar,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXAMPLES = """\b
+Examples:
+  fasttl /tmp/tracedir -o out              every rank; out/index.html is the page to open
+  fasttl rank_0.log rank_1.log.gz          some logs
+  fasttl /tmp/tracedir --latest --strict   the newest run; exit status 1 on bad records
+"""
+
+
+@click.command(
+    epilog=EXAMPLES,
+    help="Write the compile report of the logs at PATH as HTML pages, and print the path of the page to open.",
+)
+@input_options
+@click.option("-o", "--out", default="tl_out", show_default=True, metavar="DIR", help="Folder to write.")
+@click.option("--overwrite", is_flag=True, help="Replace an earlier report in the folder.")
+@click.option("--strict", is_flag=True, help="Exit status 1 if there are bad records; the report is written.")
+@click.option(
+    "--strict-compile-id",
+    is_flag=True,
+    help="Exit status 1 if there are records without a compile id; the report is written.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the page.")
+@click.option(
+    "--custom-header-html",
+    default="",
+    metavar="HTML",
+    help="HTML for the top of the index pages; inserted as it is.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what was read and written.")
+@click.option("-p", "--plain-text", is_flag=True, help="Write code as text files, for diffing.")
+@click.option("--all-ranks-html", is_flag=True, help="Write the landing page of a job even for one log.")
+@click.pass_context
+def report(  # noqa: PLR0913 - one parameter for each flag
+    ctx: click.Context,
+    *,
+    paths: tuple[str, ...],
+    latest: bool,
+    ranks: list[int | None] | None,
+    threads: int | None,
+    max_unpacked: int | None,
+    out: str,
+    overwrite: bool,
+    strict: bool,
+    strict_compile_id: bool,
+    no_browser: bool,
+    custom_header_html: str,
+    verbose: bool,
+    plain_text: bool,
+    all_ranks_html: bool,
+) -> int:
+    """Write the report and give the exit status."""
+    inputs = input_paths(paths or None)
+    if verbose:
+        for path in inputs:
+            note(f"reading {absolute(path)}")
+    with progress_bar("Reading and writing") as progress:
+        result = _core.write_report(
+            inputs,
+            out,
+            ranks=ranks,
+            latest=latest,
+            overwrite=overwrite,
+            plain_text=plain_text,
+            all_ranks_html=all_ranks_html,
+            custom_header_html=custom_header_html,
+            command=ctx.meta.get(COMMAND_LINE, "fasttl"),
+            threads=threads,
+            max_unpacked=max_unpacked,
+            progress=progress,
+        )
+    for message in result.messages:
+        warn(message)
+    if verbose:
+        note(f"{count_text(result.logs, 'log')}, {count_text(result.records, 'record')}")
+        note(f"{count_text(result.files_written, 'file')} written to {result.out}")
+    # As bytes: a path that is no UTF-8 must reach the next program as it is.
+    click.echo(os.fsencode(result.index))
+    if not no_browser and can_open_browser(os.environ, sys.platform, stdout_is_terminal=sys.stdout.isatty()):
+        _open_browser(result.index)
+    return _verdict(result, strict=strict, strict_compile_id=strict_compile_id)
+
+
+def _verdict(result: _core.Report, *, strict: bool, strict_compile_id: bool) -> int:
+    """Say how many problems there are, and give the exit status that the strict flags ask for."""
+    status = 0
+    if result.problems:
+        # Told without --strict, too: nothing is lost silently.
+        warn(f"{count_text(result.problems, 'problem')} in the input; the report lists them")
+        status = EXIT_PROBLEMS if strict else status
+    if strict_compile_id and result.unknown_compile_ids:
+        warn(f"{count_text(result.unknown_compile_ids, 'record')} without a compile id")
+        status = EXIT_PROBLEMS
+    return status
+
+
+def can_open_browser(environ: Mapping[str, str], platform: str, *, stdout_is_terminal: bool) -> bool:
+    """Tell whether somebody sits in front of a screen that can show a page.
+
+    Example:
+        >>> can_open_browser({"DISPLAY": ":0"}, "linux", stdout_is_terminal=True)
+        True
+        >>> can_open_browser({"DISPLAY": ":0", "SSH_CONNECTION": "…"}, "linux", stdout_is_terminal=True)
+        False
+    """
+    if not stdout_is_terminal or environ.get("SSH_CONNECTION"):
+        return False
+    if platform in {"darwin", "win32"}:
+        return True
+    return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+def _open_browser(page: str) -> None:
+    import pathlib  # noqa: PLC0415 - not needed where no browser is opened
+    import webbrowser  # noqa: PLC0415
+
+    try:
+        opened = webbrowser.open(pathlib.Path(page).as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        note("no browser could be started; open the page named above")

@@ -1,0 +1,340 @@
+"""`Trace`: the tables of a trace in Python.
+
+A `Trace` is a thin face over the extension's object of the same name: it builds
+a table when it is first asked for and keeps it. polars and pyarrow are imported
+only then, since the report command must not pay for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from fasttl._display import trace_html, trace_line
+from fasttl._options import STDIN, Request, absolute
+from fasttl._report import write_report
+from fasttl._rows import find_place
+from fasttl.exceptions import OptionError
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+    from fasttl import _core
+    from fasttl._options import PathInput, Progress
+    from fasttl._rows import Row
+
+
+class Column(NamedTuple):
+    """One column of a table: its name, its Arrow type, and what it means with its unit."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+class Trace:
+    """The tables of one or more logs, and the text of their payloads.
+
+    Each table is a `polars.DataFrame`, built when it is first asked for and kept.
+    `schema` says what its columns mean. Made by `load`.
+
+    Example:
+        >>> import fasttl
+        >>> trace = fasttl.load(EXAMPLE)
+        >>> trace.frames.select("rank", "compile_id", "code_name").sort("rank").rows()[0]
+        (0, '0/0', 'warm')
+    """
+
+    __slots__ = ("__weakref__", "_core", "_frames", "_request")
+
+    def __init__(self, core: _core.Trace, request: Request) -> None:
+        """Wrap what the extension read; for `load`, not for users."""
+        self._core = core
+        # Paths are tied to the folder of this moment: the report of this trace
+        # reads the same logs again, wherever the process has moved to by then.
+        self._request = request._replace(paths=[absolute(path) for path in request.paths])
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    # The tables.
+
+    @property
+    def files(self) -> pl.DataFrame:
+        """One row for each log: path, rank, restart, process, size, times, state."""
+        return self.table("files")
+
+    @property
+    def records(self) -> pl.DataFrame:
+        """One row for each log record: where it stands, its time, kind and compile id."""
+        return self.table("records")
+
+    @property
+    def problems(self) -> pl.DataFrame:
+        """One row for each stretch of input that is not a good record."""
+        return self.table("problems")
+
+    @property
+    def frames(self) -> pl.DataFrame:
+        """One row for each compile: function, status, times, counts, failure."""
+        return self.table("frames")
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """One row for each compilation-metrics record, with all its fields."""
+        return self.table("metrics")
+
+    @property
+    def artifacts(self) -> pl.DataFrame:
+        """One row for each stored payload: its name, kind, size and md5."""
+        return self.table("artifacts")
+
+    @property
+    def strings(self) -> pl.DataFrame:
+        """One row for each interned string of a log."""
+        return self.table("strings")
+
+    @property
+    def stacks(self) -> pl.DataFrame:
+        """One row for each frame of a stack."""
+        return self.table("stacks")
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of all tables.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).tables[:3]
+            ['files', 'records', 'problems']
+        """
+        return self._core.table_names()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Give a table by name; the properties are short for this.
+
+        Raises:
+            OptionError: There is no table of that name.
+
+        Example:
+            >>> import fasttl
+            >>> trace = fasttl.load(EXAMPLE)
+            >>> trace.table("frames") is trace.frames
+            True
+        """
+        import polars as pl  # noqa: PLC0415 - see the head of this file
+
+        frame = self._frames.get(name)
+        if frame is None:
+            # setdefault, so that threads that race here end with one object.
+            frame = self._frames.setdefault(name, pl.DataFrame(self._core.table(name)))
+        return frame
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """Give a table as a `polars.LazyFrame`.
+
+        Raises:
+            OptionError: There is no table of that name.
+
+        Example:
+            >>> import fasttl
+            >>> import polars as pl
+            >>> records = fasttl.load(EXAMPLE).lazy("records")
+            >>> kinds = records.filter(pl.col("kind") == "dynamo_start").collect()
+            >>> kinds.height
+            8
+        """
+        return self.table(name).lazy()
+
+    def arrow(self, name: str) -> pa.Table:
+        """Give a table as a `pyarrow.Table`.
+
+        Raises:
+            OptionError: There is no table of that name.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).arrow("files").num_rows
+            3
+        """
+        import pyarrow as pa  # noqa: PLC0415 - see the head of this file
+
+        return pa.table(self._core.table(name))
+
+    def schema(self, name: str) -> list[Column]:
+        """Say what the columns of a table are: name, Arrow type, meaning with unit.
+
+        Raises:
+            OptionError: There is no table of that name.
+
+        Example:
+            >>> import fasttl
+            >>> columns = fasttl.load(EXAMPLE).schema("frames")
+            >>> [column.type for column in columns if column.name == "rank"]
+            ['Int32']
+        """
+        return [Column(*fields) for fields in self._core.describe_table(name)]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the ``records`` table to any library of the Arrow PyCapsule interface.
+
+        Example:
+            >>> import fasttl
+            >>> import pyarrow as pa
+            >>> pa.table(fasttl.load(EXAMPLE)).num_rows
+            224
+        """
+        return self._core.table("records").__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Give the schema of the ``records`` table to such a library."""
+        return self._core.table("records").__arrow_c_schema__()
+
+    # The text behind the tables.
+
+    def payload(self, row: Row | str) -> bytes:
+        """Read the payload of a record from its log, as it was logged.
+
+        Args:
+            row: A row of ``artifacts`` or ``records`` as a dict or as a DataFrame of
+                one row, a row number of ``artifacts``, or the md5 of a payload.
+
+        Raises:
+            OptionError: There is no such row, record or md5.
+            TraceChangedError: The log changed since it was loaded.
+            ReadError: The log can no longer be read.
+
+        Example:
+            >>> import fasttl
+            >>> trace = fasttl.load(EXAMPLE)
+            >>> row = trace.artifacts.row(0, named=True)
+            >>> trace.payload(row) == trace.payload(row["md5"]) == trace.payload(0)
+            True
+        """
+        if isinstance(row, str):
+            found = self._core.payload_by_md5(row)
+            if found is None:
+                message = f"no payload of this trace has the md5 {row!r}"
+                raise OptionError(message)
+            return found
+        place = find_place(row, "artifacts", lambda: self.artifacts)
+        return self._core.payload(place.file, place.offset)
+
+    def text(self, row: Row | str) -> str:
+        """Read the payload of a record as text.
+
+        Args:
+            row: As for `payload`.
+
+        Returns:
+            The text; bytes that are no UTF-8 are shown as U+FFFD.
+
+        Raises:
+            OptionError: There is no such row, record or md5.
+            TraceChangedError: The log changed since it was loaded.
+            ReadError: The log can no longer be read.
+
+        Example:
+            >>> import fasttl
+            >>> import polars as pl
+            >>> trace = fasttl.load(EXAMPLE)
+            >>> errors = trace.artifacts.filter(pl.col("name") == "dynamo_error")
+            >>> "out of memory on rank 1" in trace.text(errors)
+            True
+        """
+        return self.payload(row).decode("utf-8", errors="replace")
+
+    def metadata(self, row: Row) -> str:
+        """Read the JSON head of a record as it stands in the log.
+
+        Args:
+            row: A row of any table with the columns ``file`` and ``offset``, as a
+                dict or as a DataFrame of one row, or a row number of ``records``.
+
+        Returns:
+            The JSON text; bytes that are no UTF-8 are shown as U+FFFD.
+
+        Raises:
+            OptionError: There is no such row or record.
+            TraceChangedError: The log changed since it was loaded.
+            ReadError: The log can no longer be read.
+
+        Example:
+            >>> import fasttl
+            >>> import json
+            >>> head = json.loads(fasttl.load(EXAMPLE).metadata(1))
+            >>> head["artifact"]["name"]
+            'torch_version'
+        """
+        place = find_place(row, "records", lambda: self.records)
+        return self._core.metadata(place.file, place.offset)
+
+    # The trace as a whole.
+
+    @property
+    def inputs(self) -> list[str]:
+        """What was read, in the order of the call."""
+        return self._core.inputs
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """Files of the input that were passed over: path, and what they look like."""
+        return self._core.skipped
+
+    def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
+        self,
+        out: PathInput,
+        *,
+        overwrite: bool = False,
+        plain_text: bool = False,
+        all_ranks_html: bool = False,
+        custom_header_html: str = "",
+        progress: Progress | None = None,
+    ) -> _core.Report:
+        """Write the report of the inputs of this trace; see `fasttl.write_report`.
+
+        The logs are read again, with the `ranks`, `latest`, `threads` and
+        `max_unpacked` of `load`.
+
+        Raises:
+            OptionError: The trace came from the standard input, which cannot be
+                read again, or `out` holds something else.
+            OutputError: The report could not be written.
+            FasttlError: What `fasttl.write_report` raises for the inputs.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE, ranks=1).write_report("rank_1").logs
+            1
+        """
+        request = self._request
+        if STDIN in request.paths:
+            message = "the standard input cannot be read again: save it to a file first"
+            raise OptionError(message)
+        return write_report(
+            request.paths,
+            out,
+            ranks=request.ranks,
+            latest=request.latest,
+            overwrite=overwrite,
+            plain_text=plain_text,
+            all_ranks_html=all_ranks_html,
+            custom_header_html=custom_header_html,
+            threads=request.threads,
+            max_unpacked=request.max_unpacked,
+            progress=progress,
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: a trace is a set of positions in files that stay behind."""
+        message = (
+            "a Trace cannot be pickled, since its payloads stay in the logs; "
+            "send the paths and load them there, or send its tables"
+        )
+        raise TypeError(message)
+
+    def __repr__(self) -> str:
+        """Say in one line what was read."""
+        return trace_line(self)
+
+    def _repr_html_(self) -> str:
+        """Say the same as a table, for notebooks."""
+        return trace_html(self)

@@ -1,0 +1,409 @@
+//! Compiles: the records of one compile id brought together, and what became of it.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::format::compile_id::CompileId;
+use crate::format::frame::{Frame, parse_stack};
+use crate::format::json;
+use crate::format::kind::Kind;
+use crate::index::{KindId, Mark, Record};
+use crate::tables::{Fields, is_metrics, metrics_fields};
+use crate::trace::Log;
+
+/// How a compile ended, as the standard report colours it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Status {
+    /// It failed.
+    Error,
+    /// Nothing was left to run.
+    Empty,
+    /// It was started over, mostly because of a graph break.
+    Break,
+    /// It went through at once.
+    Ok,
+    /// The log has no metrics of it.
+    Missing,
+}
+
+impl Status {
+    /// Name in the tables and on pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Empty => "empty",
+            Self::Break => "break",
+            Self::Ok => "ok",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// What a cache layer answered over the graphs of one compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheState {
+    /// Always found.
+    Hit,
+    /// Never found.
+    Miss,
+    /// Not asked, for a reason that the log has.
+    Bypass,
+    /// Different answers for different graphs.
+    Mixed,
+}
+
+impl CacheState {
+    /// Name in the tables and on pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::Bypass => "bypass",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    fn with(before: Option<Self>, now: Self) -> Self {
+        match before {
+            Some(before) if before != now => Self::Mixed,
+            _ => now,
+        }
+    }
+}
+
+/// Seconds by phase, each with all that it calls; `None` where the log does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Phases {
+    /// The whole compile of the frame.
+    pub frame_s: Option<f64>,
+    /// The backend.
+    pub backend_s: Option<f64>,
+    /// Inductor.
+    pub inductor_s: Option<f64>,
+    /// Code generation.
+    pub code_gen_s: Option<f64>,
+    /// Compiles of its backward graph, together.
+    pub backward_s: Option<f64>,
+}
+
+/// Why a compile was started over or given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which of both.
+    pub kind: FailureKind,
+    /// Class of the error; none for a restart.
+    pub error: Option<String>,
+    /// The message.
+    pub reason: String,
+    /// File and line of the user's code, as far as the log says.
+    pub place: Option<(String, Option<i64>)>,
+    /// The record that says so.
+    pub record: usize,
+}
+
+/// Started over or given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// Dynamo started its analysis over.
+    Restart,
+    /// The compile ended with an error.
+    Failure,
+}
+
+/// One compile: all records of (generation, compile id without attempt).
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of `frames`, and they are independent")]
+pub struct Compile {
+    /// How often ids had started again.
+    pub generation: u32,
+    /// The id, without attempt.
+    pub id: CompileId,
+    /// Its first record.
+    pub first: usize,
+    /// Its `dynamo_start`.
+    pub start: Option<usize>,
+    /// Its `compilation_metrics` records.
+    pub metrics: Vec<usize>,
+    /// Its backward metrics.
+    pub backward: Vec<usize>,
+    /// Highest attempt seen.
+    pub last_attempt: i64,
+    /// How it ended.
+    pub status: Status,
+    /// Whether a graph break was logged; `None` where such logs do not tell.
+    pub has_graph_break: Option<bool>,
+    /// Whether the frame was left to run as it is, without an error.
+    pub skipped: bool,
+    /// Whether it was refused because the frame had been compiled too often.
+    pub limit_hit: bool,
+    /// Whether the log ends before it did.
+    pub unfinished: bool,
+    /// Function name.
+    pub name: Option<String>,
+    /// File of the code.
+    pub file: Option<String>,
+    /// Line of the code.
+    pub line: Option<i64>,
+    /// Stack at its start, outermost first, the compiled frame last.
+    pub stack: Vec<Frame>,
+    /// When it began, microseconds since 1970.
+    pub start_us: Option<i64>,
+    /// Seconds by phase.
+    pub phases: Phases,
+    /// Operations of the graph.
+    pub ops: Option<i64>,
+    /// Nodes of the graph.
+    pub nodes: Option<i64>,
+    /// Inputs of the graph.
+    pub inputs: Option<i64>,
+    /// Guards.
+    pub guards: Option<i64>,
+    /// Restarts and failures, in order.
+    pub failures: Vec<Failure>,
+    /// First guard that failed, where this is a recompile.
+    pub recompile_reason: Option<String>,
+    /// FX graph cache.
+    pub fx_cache: Option<CacheState>,
+    /// AOTAutograd cache.
+    pub aot_cache: Option<CacheState>,
+    /// Stored payloads, timing events not counted.
+    pub artifacts: u32,
+    /// Their bytes.
+    pub artifact_bytes: u64,
+    breaks: Vec<usize>,
+    reasons: Option<usize>,
+    ended: bool,
+}
+
+/// The compiles of a log, in order of their first record. `bytes` are the log's.
+pub(crate) fn compiles(log: &Log, bytes: &[u8]) -> Vec<Compile> {
+    let mut compiles = gather(log);
+    // Releases before 2.6 logged no graph breaks of their own.
+    let tells_breaks = log.index.names.names.iter().any(|n| n == "torch_version" || n == "dynamo_graph_break_reason");
+    compiles.par_iter_mut().for_each(|compile| fill(compile, log, bytes, tells_breaks));
+    compiles
+}
+
+/// One pass over the records: which belong to which compile.
+fn gather(log: &Log) -> Vec<Compile> {
+    let names = &log.index.names;
+    let ids: Vec<CompileId> = names.ids.iter().map(|id| id.without_attempt()).collect();
+    let mut by_key: FxHashMap<(u32, CompileId), usize> = FxHashMap::default();
+    let mut compiles: Vec<Compile> = Vec::new();
+    for (at, record) in log.index.records.iter().enumerate() {
+        let Some(id) = ids.get(record.id as usize).copied().filter(|id| id.frame_compile_id.is_some()) else {
+            continue;
+        };
+        let index = *by_key.entry((record.generation, id)).or_insert_with(|| {
+            compiles.push(Compile::new(record, id, at));
+            compiles.len() - 1
+        });
+        if let Some(compile) = compiles.get_mut(index) {
+            compile.take(log, record, at);
+        }
+    }
+    compiles
+}
+
+impl Compile {
+    fn new(record: &Record, id: CompileId, first: usize) -> Self {
+        Self {
+            generation: record.generation,
+            id,
+            first,
+            start: None,
+            metrics: Vec::new(),
+            backward: Vec::new(),
+            last_attempt: 0,
+            status: Status::Missing,
+            has_graph_break: None,
+            skipped: false,
+            limit_hit: false,
+            unfinished: false,
+            name: None,
+            file: None,
+            line: None,
+            stack: Vec::new(),
+            start_us: record.time_us,
+            phases: Phases::default(),
+            ops: None,
+            nodes: None,
+            inputs: None,
+            guards: None,
+            failures: Vec::new(),
+            recompile_reason: None,
+            fx_cache: None,
+            aot_cache: None,
+            artifacts: 0,
+            artifact_bytes: 0,
+            breaks: Vec::new(),
+            reasons: None,
+            ended: false,
+        }
+    }
+
+    fn take(&mut self, log: &Log, record: &Record, at: usize) {
+        let attempt = log.index.names.id(record).attempt.unwrap_or(0);
+        self.last_attempt = self.last_attempt.max(attempt);
+        self.ended |= record.mark == Mark::End;
+        if record.has_payload() && !record.kind.is(Kind::ChromiumEvent) {
+            self.artifacts += 1;
+            self.artifact_bytes += record.text_len;
+        }
+        match record.kind {
+            KindId::Known(Kind::DynamoStart) => {
+                self.start.get_or_insert(at);
+            }
+            KindId::Known(Kind::CompilationMetrics) => self.metrics.push(at),
+            KindId::Known(Kind::BwdCompilationMetrics | Kind::AotBwdCompilationMetrics) => self.backward.push(at),
+            KindId::Known(Kind::Artifact) => self.artifact(log.index.names.name(record).unwrap_or_default(), at),
+            _ => {}
+        }
+    }
+
+    fn artifact(&mut self, name: &str, at: usize) {
+        let state = match name.rsplit_once("_cache_").map(|(_, state)| state) {
+            Some("hit") => Some(CacheState::Hit),
+            Some("miss") => Some(CacheState::Miss),
+            Some("bypass") => Some(CacheState::Bypass),
+            _ => None,
+        };
+        match (name, state) {
+            ("dynamo_graph_break_reason", _) => self.breaks.push(at),
+            ("recompile_reasons", _) => self.reasons = Some(at),
+            ("fx_graph_cache_hit" | "fx_graph_cache_miss" | "fx_graph_cache_bypass", Some(state)) => {
+                self.fx_cache = Some(CacheState::with(self.fx_cache, state));
+            }
+            ("aotautograd_cache_hit" | "aotautograd_cache_miss" | "aotautograd_cache_bypass", Some(state)) => {
+                self.aot_cache = Some(CacheState::with(self.aot_cache, state));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads the metadata and payloads that say how the compile went.
+fn fill(compile: &mut Compile, log: &Log, bytes: &[u8], tells_breaks: bool) {
+    let record = |at: usize| log.index.records.get(at);
+    if let Some(start) = compile.start.and_then(record) {
+        let meta = log.index.metadata(start, bytes);
+        compile.stack = json::member(meta, b"stack").map(parse_stack).unwrap_or_default();
+        if let Some(frame) = compile.stack.last() {
+            compile.name.clone_from(&frame.name);
+            compile.line = frame.line;
+            compile.file = frame.filename.and_then(|id| log.string(id, start.offset)).map(str::to_owned);
+        }
+    }
+    let all: Vec<(usize, Fields<'_>)> = compile
+        .metrics
+        .iter()
+        .filter_map(|&at| Some((at, metrics_fields(log.index.metadata(record(at)?, bytes)))))
+        .collect();
+    for (at, fields) in &all {
+        take_metrics(compile, *at, fields);
+    }
+    for at in compile.backward.clone() {
+        let Some(found) = record(at).filter(|r| is_metrics(r)) else { continue };
+        let fields = metrics_fields(log.index.metadata(found, bytes));
+        let took = fields.float("duration_us").map(|us| us / 1e6).or_else(|| fields.float("inductor_compile_time_s"));
+        compile.phases.backward_s = sum(compile.phases.backward_s, took);
+    }
+    if compile.recompile_reason.is_none()
+        && let Some(reasons) = compile.reasons.and_then(record)
+    {
+        compile.recompile_reason = first_reason(&log.index.payload(reasons, bytes).text());
+    }
+    outcome(compile, &all, tells_breaks);
+}
+
+fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}
+
+fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>) {
+    compile.name = fields.text("co_name").or(compile.name.take());
+    compile.file = fields.text("co_filename").or(compile.file.take());
+    compile.line = fields.int("co_firstlineno").or(compile.line);
+    let phases = &mut compile.phases;
+    phases.frame_s = sum(phases.frame_s, fields.float("entire_frame_compile_time_s"));
+    phases.backend_s = sum(phases.backend_s, fields.float("backend_compile_time_s"));
+    phases.inductor_s = sum(phases.inductor_s, fields.float("inductor_compile_time_s"));
+    phases.code_gen_s = sum(phases.code_gen_s, fields.float("code_gen_time_s"));
+    compile.ops = fields.int("graph_op_count").or(compile.ops);
+    compile.nodes = fields.int("graph_node_count").or(compile.nodes);
+    compile.inputs = fields.int("graph_input_count").or(compile.inputs);
+    compile.guards = fields.int("guard_count").or(compile.guards);
+    compile.recompile_reason = fields.text("recompile_reason").or(compile.recompile_reason.take());
+    if let Some(start) = fields.int("start_time_us") {
+        compile.start_us = Some(start);
+    }
+    for reason in fields.texts("restart_reasons").unwrap_or_default() {
+        let kind = FailureKind::Restart;
+        compile.failures.push(Failure { kind, error: None, reason, place: None, record: at });
+    }
+    if let Some(error) = fields.text("fail_type") {
+        let file = fields.text("fail_user_frame_filename");
+        compile.failures.push(Failure {
+            kind: FailureKind::Failure,
+            error: Some(error),
+            reason: fields.text("fail_reason").unwrap_or_default(),
+            place: file.map(|file| (file, fields.int("fail_user_frame_lineno"))),
+            record: at,
+        });
+    }
+}
+
+fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: bool) {
+    let any = |test: &dyn Fn(&Fields<'_>) -> bool| all.iter().any(|(_, fields)| test(fields));
+    let restarted = compile.failures.iter().any(|f| f.kind == FailureKind::Restart);
+    let broke = !compile.breaks.is_empty();
+    compile.has_graph_break = if broke || tells_breaks || !restarted { Some(broke) } else { None };
+    let failed = any(&|f| f.get("fail_type").is_some());
+    compile.status = if all.is_empty() {
+        Status::Missing
+    } else if failed {
+        Status::Error
+    } else if any(&|f| f.int("graph_op_count").unwrap_or(0) == 0) {
+        Status::Empty
+    } else if restarted || broke {
+        Status::Break
+    } else {
+        Status::Ok
+    };
+    compile.skipped = compile.start.is_some()
+        && !failed
+        && any(&|f| f.get("graph_op_count").is_none() && f.get("guard_count").is_none());
+    // A refused recompile has reasons and an error, but never began.
+    compile.limit_hit = compile.start.is_none()
+        && compile.reasons.is_some()
+        && any(&|f| {
+            f.get("co_name").is_none()
+                && f.text("fail_type")
+                    .is_some_and(|t| t.ends_with("Unsupported") || t.ends_with("FailOnRecompileLimitHit"))
+        });
+    compile.unfinished = compile.start.is_some() && all.is_empty() && !compile.ended;
+}
+
+/// The first reason of a `recompile_reasons` payload: a JSON list, or since PyTorch 2.11 bare text where there
+/// is one.
+fn first_reason(text: &[u8]) -> Option<String> {
+    if let Ok(list) = serde_json::from_slice::<Vec<String>>(text) {
+        return list.into_iter().next();
+    }
+    Some(json::unescape(text).unwrap_or_else(|| String::from_utf8_lossy(text).into_owned()))
+}
+
+impl Compile {
+    /// Records of its `dynamo_graph_break_reason` artifacts.
+    pub fn graph_breaks(&self) -> &[usize] {
+        &self.breaks
+    }
+
+    /// Whether the frame had been compiled before.
+    pub fn is_recompile(&self) -> bool {
+        self.id.frame_compile_id.is_some_and(|n| n > 0)
+    }
+}

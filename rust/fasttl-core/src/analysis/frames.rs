@@ -1,0 +1,106 @@
+//! Table `frames`: a row for each compile.
+
+use std::borrow::Cow;
+
+use super::compiles::{Compile, FailureKind, compiles};
+use crate::error::Result;
+use crate::tables::{Table, TableBuilder, TableDef};
+use crate::trace::{Log, Trace};
+
+pub(super) const FRAMES: TableDef =
+    TableDef { name: "frames", about: "a compile: (file, generation, compile id without attempt)", build };
+
+struct FrameRow<'t> {
+    file: u32,
+    log: &'t Log,
+    compile: Compile,
+    user_stack: Vec<String>,
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let mut rows = Vec::new();
+    for (file, log) in (0..).zip(&trace.logs) {
+        let view = log.view()?;
+        for compile in compiles(log, &view) {
+            let user_stack = user_stack(trace, log, &compile);
+            rows.push(FrameRow { file, log, compile, user_stack });
+        }
+    }
+    let builder = TableBuilder::new(&rows)
+        .i32("rank", "Rank of the file; null where the log has none.", |r| r.log.rank)
+        .u32("file", "Number of the log: row of `files`.", |r| Some(r.file))
+        .u32("generation", "How often compile ids had started again in this file.", |r| Some(r.compile.generation))
+        .name("compile_id", "Compile id without attempt.", |r| Some(Cow::Owned(r.compile.id.to_string())))
+        .i64("frame_id", "Number of the code frame, in order of first compile.", |r| r.compile.id.frame_id)
+        .i64("frame_compile_id", "How often the frame had been compiled before.", |r| r.compile.id.frame_compile_id)
+        .i64("compiled_autograd_id", "Number of the compiled-autograd capture.", |r| r.compile.id.compiled_autograd_id)
+        .i64("attempts", "Tries: 1 and one for each restart.", |r| Some(r.compile.last_attempt.saturating_add(1)))
+        .name("code_name", "Function.", |r| r.compile.name.as_deref().map(Cow::Borrowed))
+        .name("code_file", "File of the function.", |r| r.compile.file.as_deref().map(Cow::Borrowed))
+        .i64("code_line", "First line of the function.", |r| r.compile.line)
+        .texts("user_stack", "Stack at its start, outermost first: `file:line in function`.", |r| {
+            Some(r.user_stack.clone())
+        });
+    times(outcomes(builder)).finish("frames")
+}
+
+fn outcomes<'r>(builder: TableBuilder<'r, FrameRow<'r>>) -> TableBuilder<'r, FrameRow<'r>> {
+    let failure = |r: &'r FrameRow<'r>| r.compile.failures.iter().find(|f| f.kind == FailureKind::Failure);
+    builder
+        .name("status", "error, empty (nothing to run), break (started over), ok, or missing (no metrics).", |r| {
+            Some(Cow::Borrowed(r.compile.status.name()))
+        })
+        .bool("has_graph_break", "Whether a graph break was logged; null where the log cannot tell.", |r| {
+            r.compile.has_graph_break
+        })
+        .bool("skipped", "Left to run as it is, without an error.", |r| Some(r.compile.skipped))
+        .bool("limit_hit", "Refused because the frame had been compiled too often.", |r| Some(r.compile.limit_hit))
+        .bool("unfinished", "The log ends before the compile did.", |r| Some(r.compile.unfinished))
+        .texts("restart_reasons", "Why it was started over.", |r| {
+            let restarts = r.compile.failures.iter().filter(|f| f.kind == FailureKind::Restart);
+            Some(restarts.map(|f| f.reason.clone()).collect())
+        })
+        .name("fail_type", "Class of the error.", move |r| failure(r)?.error.as_deref().map(Cow::Borrowed))
+        .text("fail_reason", "Message of the error.", move |r| Some(Cow::Borrowed(failure(r)?.reason.as_str())))
+        .text("fail_file", "File of the user's line that failed.", move |r| {
+            failure(r)?.place.as_ref().map(|(file, _)| Cow::Borrowed(file.as_str()))
+        })
+        .i64("fail_line", "That line.", move |r| failure(r)?.place.as_ref().and_then(|(_, line)| *line))
+        .text("recompile_reason", "First guard that failed, where this is a recompile.", |r| {
+            r.compile.recompile_reason.as_deref().map(Cow::Borrowed)
+        })
+        .name("fx_cache", "FX graph cache: hit, miss, bypass, mixed; null where the log does not say.", |r| {
+            r.compile.fx_cache.map(|c| Cow::Borrowed(c.name()))
+        })
+        .name("aot_cache", "AOTAutograd cache: hit, miss, bypass, mixed; null where the log does not say.", |r| {
+            r.compile.aot_cache.map(|c| Cow::Borrowed(c.name()))
+        })
+}
+
+fn times<'r>(builder: TableBuilder<'r, FrameRow<'r>>) -> TableBuilder<'r, FrameRow<'r>> {
+    builder
+        .time("start", "When it began.", |r| r.compile.start_us)
+        .f64("entire_frame_s", "Seconds for the whole compile of the frame.", |r| r.compile.phases.frame_s)
+        .f64("backend_s", "Seconds in the backend, with all that it calls.", |r| r.compile.phases.backend_s)
+        .f64("inductor_s", "Seconds in Inductor.", |r| r.compile.phases.inductor_s)
+        .f64("code_gen_s", "Seconds in code generation.", |r| r.compile.phases.code_gen_s)
+        .f64("backward_s", "Seconds for compiling its backward graph, where that was logged apart.", |r| {
+            r.compile.phases.backward_s
+        })
+        .i64("ops", "Operations in the graph.", |r| r.compile.ops)
+        .i64("nodes", "Nodes in the graph.", |r| r.compile.nodes)
+        .i64("inputs", "Inputs of the graph.", |r| r.compile.inputs)
+        .i64("guards", "Guards.", |r| r.compile.guards)
+        .u32("artifacts", "Stored payloads, timing events not counted.", |r| Some(r.compile.artifacts))
+        .u64("artifact_bytes", "Bytes of these.", |r| Some(r.compile.artifact_bytes))
+}
+
+fn user_stack(trace: &Trace, log: &Log, compile: &Compile) -> Vec<String> {
+    let offset = compile.start.and_then(|at| log.index.records.get(at)).map_or(0, |r| r.offset);
+    let frame = |frame: &crate::format::frame::Frame| {
+        let file = frame.filename.and_then(|id| trace.string(log, id, offset)).unwrap_or("(unknown)");
+        let line = frame.line.map_or("?".to_owned(), |line| line.to_string());
+        format!("{file}:{line} in {}", frame.name.as_deref().unwrap_or("(unknown)"))
+    };
+    compile.stack.iter().map(frame).collect()
+}

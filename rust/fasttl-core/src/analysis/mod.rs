@@ -1,0 +1,41 @@
+//! Questions that need more than one record: the life of a compile, its outcome, its failures.
+//!
+//! Results are tables too, made here once; pages, Python and the shell only arrange them. Nothing here
+//! knows HTML.
+
+pub(crate) mod compiles;
+mod frames;
+pub(crate) mod versions;
+
+pub use compiles::{CacheState, Compile, Failure, FailureKind, Phases, Status};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::tables::{self, Table, TableDef};
+use crate::trace::Trace;
+
+/// All tables: those made from records and those made here. A new table is one line.
+pub const TABLES: &[TableDef] = &{
+    let [files, records, problems, metrics, artifacts, strings, stacks] = tables::TABLES;
+    [files, records, problems, frames::FRAMES, metrics, artifacts, strings, stacks]
+};
+
+/// Builds the table `name`.
+///
+/// # Errors
+/// A name that no table has; a log that changed since it was read.
+pub fn table(trace: &Trace, name: &str) -> Result<Table> {
+    let Some(def) = TABLES.iter().find(|def| def.name == name) else {
+        let names = TABLES.iter().map(|def| def.name).collect::<Vec<_>>().join(", ");
+        return Err(Error::new(ErrorKind::Option, format!("no table {name:?}; the tables are {names}")));
+    };
+    (def.build)(trace)
+}
+
+/// Columns of the table `name`: names, types and meanings.
+///
+/// # Errors
+/// A name that no table has.
+pub fn describe(name: &str) -> Result<Vec<tables::Column>> {
+    let none = Trace { logs: Vec::new(), passed: Vec::new(), folder: None, inputs: Vec::new() };
+    Ok(table(&none, name)?.columns())
+}

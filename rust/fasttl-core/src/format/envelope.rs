@@ -1,0 +1,159 @@
+//! The JSON head of a record: its kind, its ids and the md5 of its payload.
+//!
+//! The first key names the kind; `rank`, the ids and `has_payload` follow. The head is scanned once, in
+//! full, and nothing of it is built: the metadata stays a range of the text.
+
+use std::ops::Range;
+
+use super::compile_id::CompileId;
+use super::json::{self, JsonError, Oddities, Scanner};
+
+/// A head, borrowed from the text.
+#[derive(Clone, Debug, Default)]
+pub struct Envelope<'a> {
+    /// Name of the record's kind, as it stands between its quotes; empty when there is none.
+    pub kind: &'a [u8],
+    /// Where the metadata stands in the text.
+    pub metadata: Range<usize>,
+    /// Rank of the process, where a process group was initialised.
+    pub rank: Option<i64>,
+    /// The ids.
+    pub id: CompileId,
+    /// Value of `has_payload`, as it stands between its quotes.
+    pub has_payload: Option<&'a [u8]>,
+    /// Where the envelope's own `stack` stands in the text.
+    pub stack: Option<Range<usize>>,
+    /// Sub-graph of a regional compile.
+    pub subgraph: Option<&'a [u8]>,
+    /// Bytes of the object, from brace to brace.
+    pub len: usize,
+    /// Deviations from strict JSON.
+    pub oddities: Oddities,
+    /// Fields that could not be taken as they stand, with the reason.
+    pub faults: Vec<(FieldFault, &'a [u8])>,
+}
+
+/// What is wrong with one field of a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldFault {
+    /// The value has another type or does not fit; the field counts as missing.
+    BadValue,
+    /// The key stands twice; the last one holds.
+    Twice,
+    /// A key that is neither the kind nor one of the known ones.
+    UnknownKey,
+}
+
+/// Reads the head that starts at the beginning of `text`; what follows the object is not looked at.
+pub fn parse(text: &[u8]) -> Result<Envelope<'_>, JsonError> {
+    let mut envelope = Envelope::default();
+    let mut scanner = Scanner::new(text);
+    scanner.expect(b'{', "an object")?;
+    scanner.skip_space();
+    if !scanner.eat(b'}') {
+        loop {
+            scanner.skip_space();
+            let key = scanner.key()?;
+            let value = scanner.value()?;
+            envelope.take(&scanner, key, value);
+            scanner.skip_space();
+            if scanner.eat(b'}') {
+                break;
+            }
+            scanner.expect(b',', "a comma or a closing bracket")?;
+        }
+    }
+    envelope.len = scanner.pos();
+    envelope.oddities = scanner.oddities;
+    Ok(envelope)
+}
+
+impl<'a> Envelope<'a> {
+    fn take(&mut self, scanner: &Scanner<'a>, key: Range<usize>, range: Range<usize>) {
+        let key = scanner.slice(key);
+        let value = scanner.slice(range.clone());
+        match key {
+            b"rank" => self.number(key, value, |e| &mut e.rank),
+            b"compiled_autograd_id" => self.number(key, value, |e| &mut e.id.compiled_autograd_id),
+            b"frame_id" => self.number(key, value, |e| &mut e.id.frame_id),
+            b"frame_compile_id" => self.number(key, value, |e| &mut e.id.frame_compile_id),
+            b"attempt" => self.number(key, value, |e| &mut e.id.attempt),
+            b"has_payload" => match value {
+                [b'"', inner @ .., b'"'] => self.has_payload = Some(inner),
+                b"null" => {}
+                _ => self.faults.push((FieldFault::BadValue, key)),
+            },
+            b"subgraph_name" => match value {
+                [b'"', inner @ .., b'"'] => self.subgraph = Some(inner),
+                b"null" => {}
+                _ => self.faults.push((FieldFault::BadValue, key)),
+            },
+            // A record whose kind is `stack` does not exist; the key is the envelope's.
+            b"stack" if value.starts_with(b"[") => self.stack = Some(range),
+            b"stack" => self.faults.push((FieldFault::BadValue, key)),
+            _ if self.kind.is_empty() => {
+                self.kind = key;
+                self.metadata = range;
+            }
+            _ => self.faults.push((FieldFault::UnknownKey, key)),
+        }
+    }
+
+    fn number(&mut self, key: &'a [u8], value: &[u8], field: impl Fn(&mut Self) -> &mut Option<i64>) {
+        if value == b"null" {
+            return;
+        }
+        let number = json::integer(value);
+        if field(self).is_some() {
+            self.faults.push((FieldFault::Twice, key));
+        }
+        if number.is_none() {
+            self.faults.push((FieldFault::BadValue, key));
+        }
+        *field(self) = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_kind_ids_and_payload() {
+        let text = br#"{"artifact": {"name": "x", "rank": 9}, "rank": 3, "compiled_autograd_id": null, "frame_id": 1, "frame_compile_id": 2, "attempt": 0, "subgraph_name": "g", "has_payload": "ab"} tail"#;
+        let envelope = parse(text).unwrap();
+        assert_eq!(envelope.kind, b"artifact");
+        assert_eq!(&text[envelope.metadata.clone()], br#"{"name": "x", "rank": 9}"#);
+        assert_eq!((envelope.rank, envelope.id.to_string().as_str()), (Some(3), "1/2"));
+        assert_eq!((envelope.has_payload, envelope.subgraph), (Some(&b"ab"[..]), Some(&b"g"[..])));
+        assert_eq!(envelope.len, text.len() - 5);
+        assert!(envelope.faults.is_empty());
+    }
+
+    #[test]
+    fn a_bad_field_is_lost_alone() {
+        let envelope = parse(
+            br#"{"frame_id": 4294967296, "frame_compile_id": "0", "attempt": 1e3, "x": {}, "y": 1, "stack": null}"#,
+        )
+        .unwrap();
+        assert_eq!(envelope.id.frame_id, Some(4_294_967_296));
+        assert_eq!((envelope.id.frame_compile_id, envelope.id.attempt), (None, None));
+        assert_eq!(envelope.kind, b"x");
+        let keys: Vec<_> = envelope.faults.iter().map(|(fault, key)| (*fault, *key)).collect();
+        assert_eq!(
+            keys,
+            [
+                (FieldFault::BadValue, &b"frame_compile_id"[..]),
+                (FieldFault::BadValue, b"attempt"),
+                (FieldFault::UnknownKey, b"y"),
+                (FieldFault::BadValue, b"stack")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cut_head_is_an_error() {
+        assert!(parse(br#"{"artifact": {"name": "x"}, "ra"#).unwrap_err().ended);
+        assert!(parse(b"{}").unwrap().kind.is_empty());
+    }
+}

@@ -1,0 +1,15 @@
+//! One record's grammar: pure functions on byte slices.
+//!
+//! Nothing here does I/O, starts a thread or keeps state; what can be a slice of the input is one.
+//! The fuzzers call these functions directly. The grammar is PyTorch's `torch/_logging/_internal.py`
+//! and `torch/_logging/structured.py`; `docs/format.md` names what was checked against real runs.
+
+pub mod compile_id;
+pub mod envelope;
+pub mod frame;
+pub mod json;
+pub mod kind;
+pub mod payload;
+pub mod prefix;
+pub mod strict;
+pub mod time;

@@ -1,0 +1,126 @@
+//! Ties the times in prefixes, which lack year and zone, to real time.
+//!
+//! The begin and end events of the compiler carry microseconds since 1970, and were logged when they
+//! happened; the difference to the prefix is the zone's offset. Where a log has no events its metrics
+//! say when a compile began and how long it took; where it has neither, the year is the one that brings
+//! the last record before the file's own time, and the zone stays unknown.
+
+use super::record::{KindId, Mark, Record};
+use crate::format::json;
+use crate::format::kind::Kind;
+use crate::format::payload::{LineEnd, Payload};
+use crate::format::time::WallTime;
+
+/// Offsets are whole quarters of an hour.
+const QUARTER_US: i64 = 15 * 60 * 1_000_000;
+/// No zone is farther from UTC.
+const MOST_US: i64 = 15 * 3600 * 1_000_000;
+
+/// Fills in `time_us` of all records. Yields the offset of local time from UTC, in seconds, where it is
+/// known (the last one, if the clock was set between).
+pub(super) fn assign(records: &mut [Record], bytes: &[u8], line_end: LineEnd, modified_us: i64) -> Option<i32> {
+    let anchors = anchors(records, bytes, line_end);
+    if anchors.is_empty() {
+        assign_by_file_time(records, modified_us);
+        return None;
+    }
+    let mut next = 0;
+    let mut current = anchors.first().copied();
+    for (index, record) in records.iter_mut().enumerate() {
+        while let Some(anchor) = anchors.get(next).filter(|a| a.index <= index) {
+            current = Some(*anchor);
+            next += 1;
+        }
+        if let (Some(anchor), Some(wall)) = (current, record.wall) {
+            record.time_us = Some(wall.nearest(anchor.utc_us + anchor.offset_us) - anchor.offset_us);
+        }
+    }
+    current.and_then(|anchor| i32::try_from(anchor.offset_us / 1_000_000).ok())
+}
+
+/// A record whose real time is known.
+#[derive(Clone, Copy)]
+struct Anchor {
+    index: usize,
+    utc_us: i64,
+    offset_us: i64,
+}
+
+/// One anchor for each hour of wall time, in file order: enough to see a clock that is set.
+fn anchors(records: &[Record], bytes: &[u8], line_end: LineEnd) -> Vec<Anchor> {
+    let events = |r: &Record| r.kind.is(Kind::ChromiumEvent);
+    let metrics = |r: &Record| matches!(r.kind, KindId::Known(Kind::CompilationMetrics | Kind::BwdCompilationMetrics));
+    let found = collect(records, events, |record| event_time(record, bytes, line_end));
+    if found.is_empty() { collect(records, metrics, |record| metrics_time(record, bytes)) } else { found }
+}
+
+fn collect(records: &[Record], wanted: impl Fn(&Record) -> bool, time: impl Fn(&Record) -> Option<i64>) -> Vec<Anchor> {
+    let mut anchors = Vec::new();
+    let mut hour = None;
+    for (index, record) in records.iter().enumerate() {
+        let Some(wall) = record.wall else { continue };
+        if hour == Some(wall.hour_key()) || !wanted(record) {
+            continue;
+        }
+        if let Some(utc_us) = time(record)
+            && let Some(offset_us) = offset(wall, utc_us)
+        {
+            anchors.push(Anchor { index, utc_us, offset_us });
+            hour = Some(wall.hour_key());
+        }
+    }
+    anchors
+}
+
+/// The zone's offset, if the two times can be those of one moment.
+fn offset(wall: WallTime, utc_us: i64) -> Option<i64> {
+    let difference = wall.nearest(utc_us) - utc_us;
+    let rounded = (difference + QUARTER_US / 2).div_euclid(QUARTER_US) * QUARTER_US;
+    (rounded.abs() <= MOST_US).then_some(rounded)
+}
+
+fn slice(bytes: &[u8], (from, to): (u64, u64)) -> &[u8] {
+    let range = usize::try_from(from).unwrap_or(usize::MAX)..usize::try_from(to).unwrap_or(usize::MAX);
+    bytes.get(range).unwrap_or_default()
+}
+
+/// When a begin or end event happened. Instant events may be older than their record.
+fn event_time(record: &Record, bytes: &[u8], line_end: LineEnd) -> Option<i64> {
+    let text = Payload::new(slice(bytes, record.payload_range()), line_end).text();
+    if record.mark == Mark::None && !matches!(json::member(&text, b"ph"), Some(b"\"B\"" | b"\"E\"")) {
+        return None;
+    }
+    micros(json::member(&text, b"ts")?, 1.0)
+}
+
+/// When the compile that metrics tell of ended, which is when they are logged.
+fn metrics_time(record: &Record, bytes: &[u8]) -> Option<i64> {
+    let meta = slice(bytes, record.meta_range());
+    if let Some(end) = json::member(meta, b"end_time_us").and_then(|v| micros(v, 1.0)) {
+        return Some(end);
+    }
+    let start = json::member(meta, b"start_time").and_then(|v| micros(v, 1e6))?;
+    let took = json::member(meta, b"entire_frame_compile_time_s").and_then(|v| micros(v, 1e6));
+    Some(start + took.unwrap_or(0))
+}
+
+fn micros(number: &[u8], scale: f64) -> Option<i64> {
+    let value: f64 = std::str::from_utf8(number).ok()?.parse().ok()?;
+    let micros = value * scale;
+    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+    (micros.is_finite() && micros.abs() < 9e15).then_some(micros as i64)
+}
+
+/// Without any absolute time: the year in which the last record is not after the file's own time. A day is
+/// allowed for zones ahead of UTC; within the file the year follows from the record before.
+fn assign_by_file_time(records: &mut [Record], modified_us: i64) {
+    let mut near = None;
+    for record in records.iter_mut().rev() {
+        if let Some(wall) = record.wall {
+            let limit = modified_us.saturating_add(MOST_US);
+            let at = near.map_or_else(|| wall.latest_before(limit), |near| wall.nearest(near));
+            record.time_us = Some(at);
+            near = Some(at);
+        }
+    }
+}

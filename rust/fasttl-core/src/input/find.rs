@@ -1,0 +1,266 @@
+//! Turns what the user named into logs: files, folders (one level deep), globs, standard input.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::name::{is_trace_name, rank_in_name};
+use super::sniff::{Content, looks_like, sniff};
+use super::source::{Source, modified_us};
+use super::unpack::{Budget, Packing, UnpackError, unpack};
+use super::{InputOptions, LogFile};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes read to tell what a file is.
+const HEAD: u64 = 1 << 20;
+
+/// A file that was passed over, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it looks like.
+    pub reason: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found {
+    /// The logs, in the order of their names within what was given.
+    pub logs: Vec<LogFile>,
+    /// What was passed over.
+    pub passed: Vec<Passed>,
+    /// Whether one folder was given, so that its name is the job's.
+    pub folder: Option<PathBuf>,
+}
+
+/// Whether the user named a file, or it was found in a folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    ByUser,
+    InFolder,
+}
+
+/// Finds the logs that `paths` name; `-` is standard input.
+///
+/// # Errors
+/// A path that does not exist or cannot be read, a named file that is no trace, nothing found at all.
+pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
+    let mut found = Found { logs: Vec::new(), passed: Vec::new(), folder: None };
+    let mut files: Vec<(PathBuf, Named)> = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            found.logs.push(standard_input()?);
+        } else if path.is_dir() {
+            list_folder(path, &mut files, &mut found.passed)?;
+        } else if path.exists() {
+            files.push((path.clone(), Named::ByUser));
+        } else {
+            expand_glob(path, &mut files, &mut found.passed)?;
+        }
+    }
+    if let [one] = paths
+        && one.is_dir()
+    {
+        found.folder = Some(one.clone());
+    }
+    let mut seen = BTreeSet::new();
+    files.retain(|(path, _)| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+    let budget = Budget::new(options.max_unpacked);
+    let opened: Vec<Result<Opened>> = files.par_iter().map(|(path, named)| open(path, *named, &budget)).collect();
+    for opened in opened {
+        match opened? {
+            Opened::Log(log) => found.logs.push(log),
+            Opened::Passed(passed) => found.passed.push(passed),
+        }
+    }
+    if found.logs.is_empty() {
+        return Err(nothing(paths, &found.passed));
+    }
+    Ok(found)
+}
+
+fn nothing(paths: &[PathBuf], passed: &[Passed]) -> Error {
+    let names = paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+    let mut text =
+        "no TORCH_TRACE log was found here; set TORCH_TRACE to an empty folder, run the program, and name that folder"
+            .to_owned();
+    for Passed { path, reason } in passed.iter().take(5) {
+        text += &format!("\n  passed over {}: {reason}", path.display());
+    }
+    if passed.len() > 5 {
+        text += &format!("\n  and {} more", passed.len() - 5);
+    }
+    Error::at(ErrorKind::NotFound, Path::new(&names), text)
+}
+
+fn standard_input() -> Result<LogFile> {
+    let name = Path::new("-");
+    let read = |e| Error::io(ErrorKind::Read, name, "standard input could not be read", e);
+    let source = Source::copy(&mut io::stdin().lock()).map_err(read)?;
+    let bytes = source.len();
+    let head = source.read_at(0, usize::try_from(bytes.min(HEAD)).unwrap_or(0))?;
+    if Packing::of(&head).is_some() || matches!(sniff(&head), Content::Other) {
+        let text = format!("standard input is no TORCH_TRACE log; it looks like {}", looks_like(&head));
+        return Err(Error::at(ErrorKind::NotATrace, name, text));
+    }
+    if sniff(&head) == Content::Empty {
+        return Err(Error::at(ErrorKind::NotFound, name, "standard input is empty"));
+    }
+    Ok(LogFile {
+        path: name.to_owned(),
+        name_rank: None,
+        disk_bytes: bytes,
+        modified_us: modified_now(),
+        source: Ok(source),
+        damage: None,
+    })
+}
+
+fn modified_now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The files of a folder, by name; what else is in it is passed over.
+fn list_folder(folder: &Path, files: &mut Vec<(PathBuf, Named)>, passed: &mut Vec<Passed>) -> Result<()> {
+    let read = |e| Error::io(ErrorKind::Read, folder, "the folder could not be read", e);
+    let mut paths = fs::read_dir(folder)
+        .map_err(read)?
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(read)?;
+    paths.sort();
+    for path in paths {
+        // `metadata` follows links: a link to a log is a log.
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => files.push((path, Named::InFolder)),
+            Ok(meta) if meta.is_dir() => {
+                let reason = if path.join("compile_directory.json").exists() || path.join(".fasttl").exists() {
+                    "a folder with a report"
+                } else {
+                    "a folder; only the files of the named folder are read"
+                };
+                passed.push(Passed { path, reason: reason.to_owned() });
+            }
+            Ok(_) => passed.push(Passed { path, reason: "neither file nor folder".to_owned() }),
+            Err(e) => passed.push(Passed { path, reason: format!("could not be looked at: {e}") }),
+        }
+    }
+    Ok(())
+}
+
+fn expand_glob(pattern: &Path, files: &mut Vec<(PathBuf, Named)>, passed: &mut Vec<Passed>) -> Result<()> {
+    let text = pattern.to_string_lossy();
+    let missing =
+        || Error::at(ErrorKind::NotFound, pattern, "does not exist; name a log, a folder of logs or a pattern");
+    if !text.contains(['*', '?', '[']) {
+        return Err(missing());
+    }
+    let matches =
+        glob::glob(&text).map_err(|e| Error::at(ErrorKind::Option, pattern, format!("is no valid pattern: {e}")))?;
+    let before = files.len() + passed.len();
+    for path in matches.flatten() {
+        if path.is_dir() {
+            list_folder(&path, files, passed)?;
+        } else {
+            files.push((path, Named::InFolder));
+        }
+    }
+    if files.len() + passed.len() == before { Err(missing()) } else { Ok(()) }
+}
+
+enum Opened {
+    Log(LogFile),
+    Passed(Passed),
+}
+
+/// Opens one file and decides whether it is a log.
+fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut log = LogFile {
+        path: path.to_owned(),
+        name_rank: rank_in_name(&name),
+        disk_bytes: 0,
+        modified_us: 0,
+        source: Err(String::new()),
+        damage: None,
+    };
+    let (head, packing) = match read_head(path, &mut log) {
+        Ok(head) => head,
+        // One rank that cannot be read must not stop the others; a file that the user named must be told of.
+        Err(e) if named == Named::InFolder && is_trace_name(&name) => {
+            log.source = Err(format!("could not be read: {e}"));
+            return Ok(Opened::Log(log));
+        }
+        Err(e) if named == Named::InFolder => {
+            let reason = format!("could not be read: {e}");
+            return Ok(Opened::Passed(Passed { path: path.to_owned(), reason }));
+        }
+        Err(e) => return Err(Error::io(ErrorKind::Read, path, "could not be read", e)),
+    };
+    let is_log = match sniff(&head) {
+        Content::Log => true,
+        Content::LogLater => named == Named::ByUser || is_trace_name(&name),
+        Content::Empty => is_trace_name(&name) && named == Named::InFolder,
+        Content::Other => false,
+    };
+    if !is_log {
+        let looks =
+            if packing.is_some() { format!("compressed data of {}", looks_like(&head)) } else { looks_like(&head) };
+        if named == Named::ByUser {
+            let text = format!(
+                "is no TORCH_TRACE log: it looks like {looks}. Name a file that a program wrote with TORCH_TRACE set"
+            );
+            return Err(Error::at(ErrorKind::NotATrace, path, text));
+        }
+        return Ok(Opened::Passed(Passed { path: path.to_owned(), reason: format!("looks like {looks}") }));
+    }
+    match packing {
+        None => log.source = Source::open(path).map_err(|e| format!("could not be read: {e}")),
+        Some(packing) => match unpack(path, packing, budget) {
+            Ok((source, damage)) => {
+                log.source = Ok(source);
+                log.damage = damage;
+            }
+            Err(UnpackError::TooLarge(text)) => return Err(Error::at(ErrorKind::TooLarge, path, text)),
+            Err(UnpackError::Io(e)) => log.source = Err(format!("could not be unpacked: {e}")),
+        },
+    }
+    Ok(Opened::Log(log))
+}
+
+/// The first bytes of a file, unpacked where it is compressed.
+fn read_head(path: &Path, log: &mut LogFile) -> io::Result<(Vec<u8>, Option<Packing>)> {
+    let file = File::open(path)?;
+    let meta = file.metadata()?;
+    log.disk_bytes = meta.len();
+    log.modified_us = modified_us(&meta);
+    let mut magic = Vec::new();
+    (&file).take(4).read_to_end(&mut magic)?;
+    let packing = Packing::of(&magic);
+    let mut head = Vec::new();
+    match packing {
+        None => {
+            head = magic;
+            // A small first look is enough nearly always.
+            (&file).take(64 << 10).read_to_end(&mut head)?;
+            if sniff(&head) == Content::Other {
+                file.take(HEAD).read_to_end(&mut head)?;
+            }
+        }
+        Some(packing) => {
+            let mut reader = packing.reader(File::open(path)?)?.take(HEAD);
+            // Data that breaks early is judged by what could be unpacked of it.
+            if let Err(e) = reader.read_to_end(&mut head)
+                && head.is_empty()
+            {
+                return Err(e);
+            }
+        }
+    }
+    Ok((head, packing))
+}

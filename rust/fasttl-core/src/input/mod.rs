@@ -1,0 +1,43 @@
+//! Which files are read, and where their bytes come from.
+//!
+//! [`find_logs`] turns paths, folders and globs into [`LogFile`]s and names what it passed over;
+//! [`Source`] hides whether a log is mapped, was copied because it may still change, or was unpacked.
+
+mod find;
+mod map;
+mod name;
+mod sniff;
+mod source;
+mod unpack;
+
+pub use find::{Found, Passed, find_logs};
+pub use name::rank_in_name;
+pub use sniff::{Content, looks_like, sniff};
+pub use source::{Source, View};
+
+use std::path::PathBuf;
+
+/// How input is found and opened.
+#[derive(Clone, Debug)]
+pub struct InputOptions {
+    /// Bytes that compressed logs may take when unpacked, all together; the default is 64 GiB
+    /// and no log to more than 200 times its size.
+    pub max_unpacked: Option<u64>,
+}
+
+/// A log that can be read.
+#[derive(Debug)]
+pub struct LogFile {
+    /// Path as it was given or found.
+    pub path: PathBuf,
+    /// Rank in the file's name: a hint, since records say more.
+    pub name_rank: Option<i32>,
+    /// Size on disk in bytes.
+    pub disk_bytes: u64,
+    /// When the file was written last, in microseconds since 1970.
+    pub modified_us: i64,
+    /// The bytes; why they could not be had, where that is so.
+    pub source: Result<Source, String>,
+    /// What was wrong with the compressed data, when only a part could be unpacked.
+    pub damage: Option<String>,
+}

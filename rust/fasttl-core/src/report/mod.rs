@@ -1,0 +1,387 @@
+//! The report: numbers files, writes the tree of each log, and the landing page of a job.
+//!
+//! The tree has the names, numbers and bytes of the standard report (tlparse 0.4.3), since people's scripts
+//! read it. Whatever is more than that stands beside it.
+
+mod configs;
+mod events;
+mod html;
+mod jsonl;
+mod names;
+mod out_dir;
+mod pages;
+mod plan;
+mod standard;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::analysis::compiles::compiles;
+use crate::error::Result;
+use crate::format::strict;
+use crate::index::{KindId, Severity};
+use crate::job::Job;
+use crate::trace::{Log, LogState, Trace};
+use configs::Configs;
+use html::{ASSETS, Pages};
+use names::RelPath;
+pub use out_dir::Overwrite;
+use out_dir::{MARKER, Staging};
+use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site};
+use plan::{Content, Plan, Planned, Target, plan};
+use tree::Tree;
+
+/// How generated code is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodeStyle {
+    /// As a page that colours it.
+    #[default]
+    Page,
+    /// As plain text.
+    PlainText,
+}
+
+/// Where the logs' trees go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// A single log at the top, several in a folder each under a landing page.
+    #[default]
+    ByCount,
+    /// A landing page also for a single log.
+    LandingPage,
+}
+
+/// What to write and where.
+#[derive(Clone, Debug, Default)]
+pub struct ReportOptions {
+    /// Folder of the report.
+    pub out: PathBuf,
+    /// What to do with a report that is there.
+    pub overwrite: Overwrite,
+    /// How generated code is written.
+    pub code: CodeStyle,
+    /// Where the logs' trees go.
+    pub layout: Layout,
+    /// Trusted HTML for the top of index pages.
+    pub header_html: String,
+    /// How fasttl was called, for the page.
+    pub command: String,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Folder of the report.
+    pub out: PathBuf,
+    /// Page to open.
+    pub index: PathBuf,
+    /// Logs read.
+    pub logs: usize,
+    /// Records found.
+    pub records: usize,
+    /// Problems of severity error.
+    pub problems: usize,
+    /// Records that belong to no compile, though their kind has one.
+    pub unknown_compile_ids: usize,
+    /// Files written.
+    pub files_written: u64,
+    /// A line for each log that is damaged or unreadable.
+    pub messages: Vec<String>,
+}
+
+/// Writes the report of a trace. To be called on the pool that shall do the work.
+///
+/// # Errors
+/// An output folder that may not be replaced, a log that changed meanwhile, output that cannot be written,
+/// an interrupt. Nothing half-done is left.
+pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result<Report> {
+    let inputs: Vec<PathBuf> = trace.logs.iter().map(|log| log.file.path.clone()).chain(trace.inputs.clone()).collect();
+    let staging = Staging::new(&options.out, options.overwrite, &inputs)?;
+    let root = Tree::new(staging.root.clone())?;
+    let pages = Pages::new()?;
+    let writer = Writer { trace, options, job, pages: &pages };
+    for log in &trace.logs {
+        job.expect(log.index.len);
+    }
+    let mut files = write_assets(&root)?;
+    match (trace.logs.as_slice(), options.layout) {
+        ([log], Layout::ByCount) => {
+            files += writer.log(log, &staging.root, &Place::alone(trace, log))?.1;
+        }
+        _ => files += writer.job(&staging.root, &root)?,
+    }
+    files += root.written();
+    let out = staging.place()?;
+    Ok(Report {
+        index: out.join("index.html"),
+        out,
+        logs: trace.logs.len(),
+        records: trace.logs.iter().map(|log| log.index.records.len()).sum(),
+        problems: trace.logs.iter().map(errors).sum(),
+        unknown_compile_ids: trace.records_without_compile(),
+        files_written: files,
+        messages: messages(trace),
+    })
+}
+
+fn errors(log: &Log) -> usize {
+    log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count()
+}
+
+fn write_assets(root: &Tree) -> Result<u64> {
+    let paths = ASSETS.map(|(path, bytes)| (RelPath::fixed(path), bytes));
+    root.make_folders(paths.iter().map(|(path, _)| path))?;
+    for (path, bytes) in &paths {
+        root.write(path, bytes)?;
+    }
+    let marker = format!("{{\"fasttl\": \"{}\"}}\n", env!("CARGO_PKG_VERSION"));
+    root.write(&RelPath::fixed(MARKER), marker.as_bytes())?;
+    Ok(0)
+}
+
+/// One line for each log that is not as it should be.
+fn messages(trace: &Trace) -> Vec<String> {
+    let line = |log: &Log| {
+        let path = log.file.path.display();
+        match (log.state, errors(log)) {
+            (LogState::Unreadable, _) => {
+                Some(format!("{path}: {}", log.file.source.as_ref().err().map_or("unreadable", String::as_str)))
+            }
+            (LogState::Empty, _) => Some(format!("{path}: has no record")),
+            (LogState::Truncated, n) => Some(format!("{path}: ends inside a record ({n} damaged places in all)")),
+            (LogState::Complete, 0) => None,
+            (LogState::Complete, n) => Some(format!("{path}: {n} damaged places; see “Problems” on its page")),
+        }
+    };
+    trace.logs.iter().filter_map(line).collect()
+}
+
+/// Where a log's tree stands and what it is called.
+struct Place {
+    folder: String,
+    heading: String,
+    up: &'static str,
+    job: Option<String>,
+    siblings: Vec<(String, String)>,
+}
+
+impl Place {
+    fn alone(trace: &Trace, log: &Log) -> Self {
+        let heading = trace.folder.as_deref().map_or_else(|| log.name(), folder_name);
+        Self { folder: String::new(), heading, up: "", job: None, siblings: Vec::new() }
+    }
+}
+
+fn folder_name(folder: &Path) -> String {
+    let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    absolute.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+/// Folders of a job's logs: `rank_<N>` for the newest start of a rank, `rank_<N>.restart_<K>` for earlier
+/// ones, `process_<pid>` for logs without rank.
+fn places(trace: &Trace) -> Vec<Place> {
+    let name = trace.folder.as_deref().map_or_else(|| "job".to_owned(), folder_name);
+    let mut places: Vec<Place> = Vec::new();
+    for (at, log) in trace.logs.iter().enumerate() {
+        let same: Vec<usize> = (0..trace.logs.len())
+            .filter(|&n| {
+                trace
+                    .logs
+                    .get(n)
+                    .is_some_and(|other| other.rank == log.rank && (log.rank.is_some() || other.pid == log.pid))
+            })
+            .collect();
+        let nth = same.iter().position(|&n| n == at).unwrap_or(0);
+        let (folder, heading) = match (log.rank, log.pid) {
+            (Some(rank), _) if nth + 1 == same.len() => (format!("rank_{rank}"), format!("rank {rank}")),
+            (Some(rank), _) => (format!("rank_{rank}.restart_{nth}"), format!("rank {rank}, start {nth}")),
+            (None, pid) => {
+                let pid = pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
+                let more = if nth == 0 { String::new() } else { format!(".{}", nth + 1) };
+                (format!("process_{pid}{more}"), format!("process {pid}{more}"))
+            }
+        };
+        places.push(Place { folder, heading, up: "../", job: Some(name.clone()), siblings: Vec::new() });
+    }
+    let near: Vec<(String, String)> = places.iter().map(|p| (p.folder.clone(), p.heading.clone())).collect();
+    for (at, place) in places.iter_mut().enumerate() {
+        let before = at.checked_sub(1).and_then(|n| near.get(n)).map(|(f, h)| (f.clone(), format!("‹ {h}")));
+        let after = near.get(at + 1).map(|(f, h)| (f.clone(), format!("{h} ›")));
+        place.siblings = before.into_iter().chain(after).collect();
+    }
+    places
+}
+
+/// What all parts of one report share.
+struct Writer<'a> {
+    trace: &'a Trace,
+    options: &'a ReportOptions,
+    job: &'a Job,
+    pages: &'a Pages,
+}
+
+impl Writer<'_> {
+    /// Writes the trees of all logs and the landing page; yields the number of files in the trees.
+    fn job(&self, folder: &Path, root: &Tree) -> Result<u64> {
+        let places = places(self.trace);
+        let pairs: Vec<(&Log, &Place)> = self.trace.logs.iter().zip(&places).collect();
+        let done = pairs
+            .par_iter()
+            .map(|(log, place)| self.log(log, &folder.join(&place.folder), place))
+            .collect::<Result<Vec<_>>>()?;
+        let files = done.iter().map(|(_, files)| files).sum();
+        let rows: Vec<RankRow<'_>> = pairs
+            .into_iter()
+            .zip(done)
+            .map(|((log, place), (summary, _))| RankRow {
+                log,
+                folder: place.folder.clone(),
+                label: place.heading.clone(),
+                summary,
+            })
+            .collect();
+        let input = JobInput {
+            trace: self.trace,
+            heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
+            rows: &rows,
+            command: &self.options.command,
+            header_html: &self.options.header_html,
+        };
+        root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())?;
+        root.stream(&RelPath::fixed("chromium_events.json"), |out| {
+            let logs = (0_i64..).zip(&self.trace.logs);
+            events::write_merged(out, logs.map(|(n, log)| (log.rank.map_or(1_000_000 + n, i64::from), log, log.view())))
+        })?;
+        Ok(files)
+    }
+
+    /// Writes the tree of one log; yields its counts and the number of its files.
+    fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
+        let tree = Tree::new(folder.to_owned())?;
+        let view = log.view()?;
+        let compiles = compiles(log, &view);
+        let plan = plan(log, &view, self.options.code);
+        let site = Site {
+            trace: self.trace,
+            log,
+            bytes: &view,
+            compiles: &compiles,
+            plan: &plan,
+            up: place.up,
+            heading: &place.heading,
+        };
+        tree.make_folders(plan.files.iter().map(|f| &f.path))?;
+        let shapes = pages::shapes(log);
+        let configs = Configs::default();
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs };
+        let summary = pages::summary(&compiles);
+        let (files, wholes) = rayon::join(
+            || plan.files.par_iter().try_for_each(|file| self.file(&shared, file)),
+            || self.wholes(&tree, &site, place, &summary),
+        );
+        files?;
+        wholes?;
+        self.job.advance(log.index.len)?;
+        Ok((summary, tree.written()))
+    }
+
+    /// The files that a log has once.
+    fn wholes(&self, tree: &Tree, site: &Site<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+        let (log, bytes) = (site.log, site.bytes);
+        let fixed = RelPath::fixed;
+        if let Ok(source) = &log.file.source {
+            tree.copy(&fixed("raw.log"), source, bytes)?;
+        }
+        self.job.check()?;
+        tree.stream(&fixed("raw.jsonl"), |out| jsonl::write(out, log, bytes, &site.plan.payload_files))?;
+        self.job.check()?;
+        tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes))?;
+        tree.write(&fixed("compile_directory.json"), directory_json(site.plan).as_bytes())?;
+        tree.write(&fixed("failures_and_restarts.html"), pages::failures_page(site, self.pages)?.as_bytes())?;
+        let input = RankInput {
+            job: place.job.as_deref(),
+            siblings: place.siblings.iter().map(|(folder, label)| pages::sibling(folder, label)).collect(),
+            command: &self.options.command,
+            header_html: &self.options.header_html,
+        };
+        tree.write(&fixed("index.html"), pages::rank_page(site, self.pages, input, summary)?.as_bytes())
+    }
+
+    /// Writes one planned file.
+    fn file(&self, shared: &Shared<'_>, planned: &Planned) -> Result<()> {
+        self.job.check()?;
+        let Shared { tree, site, shapes, configs } = shared;
+        let index = &site.log.index;
+        let Some(record) = index.records.get(planned.record) else { return Ok(()) };
+        let path = &planned.path;
+        let text = || index.payload(record, site.bytes).text();
+        match planned.content {
+            Content::Payload => tree.write(path, &text()),
+            Content::Json => {
+                let text = text();
+                let mut out = Vec::new();
+                match strict::pretty(&text, &mut out) {
+                    Ok(_) => tree.write(path, &out),
+                    // Some payloads are called JSON and are words.
+                    Err(_) => tree.write(path, &text),
+                }
+            }
+            Content::Code | Content::Dump => {
+                let about = match record.kind {
+                    KindId::Known(kind) => kind.info().about,
+                    KindId::Other(_) => "",
+                };
+                let raw = site.plan.payload_files.binary_search_by_key(&planned.record, |(at, _)| *at).ok();
+                let raw = raw.and_then(|at| site.plan.payload_files.get(at)).map(|(_, path)| path);
+                let lines = if planned.content == Content::Dump { LineAnchors::Each } else { LineAnchors::None };
+                tree.write(path, &CodePage { path, about, raw, lines }.render(site, self.pages, &text())?)
+            }
+            Content::Guards => {
+                tree.write(path, pages::guards_page(site, self.pages, path, &text(), record.offset)?.as_bytes())
+            }
+            Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, &text())?.as_bytes()),
+            Content::Metrics => {
+                let page =
+                    pages::metrics_page(site, self.pages, (tree, configs), shapes, (path, planned.record, record))?;
+                tree.write(path, page.as_bytes())
+            }
+        }
+    }
+}
+
+/// What the files of one log share.
+struct Shared<'a> {
+    tree: &'a Tree,
+    site: Site<'a>,
+    shapes: &'a Shapes,
+    configs: &'a Configs<'a>,
+}
+
+/// `compile_directory.json`: entries by compile, as the standard report has them, with those that it lacks.
+fn directory_json(plan: &Plan) -> String {
+    let mut object = serde_json::Map::new();
+    for (id, entries) in &plan.directory {
+        let artifacts: Vec<serde_json::Value> = entries
+            .iter()
+            .map(|entry| {
+                let (url, suffix) = match &entry.target {
+                    Target::File(path) => (path.as_str(), pages::cache_mark(path.as_str())),
+                    Target::Link(url) => (url.as_str(), ""),
+                };
+                serde_json::json!({
+                    "url": url,
+                    "name": entry.name.rsplit('/').next().unwrap_or(&entry.name),
+                    "number": entry.number,
+                    "suffix": suffix,
+                    "readable_url": entry.readable.as_ref().map(RelPath::as_str),
+                })
+            })
+            .collect();
+        object.insert(id.label(), serde_json::json!({ "artifacts": artifacts }));
+    }
+    let mut text = serde_json::to_string_pretty(&serde_json::Value::Object(object)).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,209 @@
+//! What the pages share: their place in the report, stacks, and the way numbers are shown.
+
+use serde::Serialize;
+
+use crate::analysis::Compile;
+use crate::format::frame::Frame;
+use crate::format::time::iso;
+use crate::report::html::POLICY;
+use crate::report::names::{RelPath, eval_with_key, href};
+use crate::report::plan::Plan;
+use crate::trace::{Log, Trace};
+
+/// Where the pages of one log stand, and what they link to.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// The job.
+    pub(crate) trace: &'a Trace,
+    /// The log.
+    pub(crate) log: &'a Log,
+    /// Its bytes.
+    pub(crate) bytes: &'a [u8],
+    /// Its compiles.
+    pub(crate) compiles: &'a [Compile],
+    /// Its files.
+    pub(crate) plan: &'a Plan,
+    /// What a page in the log's own folder writes before `fasttl/app.css`: empty, or `../` in a job.
+    pub(crate) up: &'a str,
+    /// What the log is called: `rank 3`, or its file's name.
+    pub(crate) heading: &'a str,
+}
+
+/// The part of a context that every page has.
+#[derive(Serialize)]
+pub(crate) struct Page {
+    title: String,
+    assets: String,
+    policy: &'static str,
+    header_html: String,
+}
+
+impl Page {
+    /// A page `depth` folders below the log's own.
+    pub(crate) fn new(title: String, up: &str, depth: usize, header_html: &str) -> Self {
+        Self {
+            title,
+            assets: format!("{}{up}fasttl/", "../".repeat(depth)),
+            policy: POLICY,
+            header_html: header_html.to_owned(),
+        }
+    }
+}
+
+/// A link.
+#[derive(Clone, Serialize)]
+pub(crate) struct Link {
+    pub(crate) href: String,
+    pub(crate) label: String,
+}
+
+/// The link to another log of the job, from a page of this one.
+pub(crate) fn sibling(folder: &str, label: &str) -> Link {
+    Link { href: format!("../{folder}/index.html"), label: label.to_owned() }
+}
+
+/// A stack frame as pages show it.
+#[derive(Clone, Serialize)]
+pub(crate) struct FrameView {
+    file: String,
+    line: String,
+    name: String,
+    loc: String,
+    pub(crate) framework: bool,
+    href: Option<String>,
+}
+
+impl FrameView {
+    /// A frame that is known by its parts.
+    pub(crate) fn of(file: String, line: Option<i64>, name: String) -> Self {
+        let framework = is_framework(&file);
+        let line = line.map(|n| n.to_string()).unwrap_or_default();
+        Self { file, line, name, loc: String::new(), framework, href: None }
+    }
+}
+
+impl Site<'_> {
+    /// A frame of the record at `offset`, for a page `depth` folders down.
+    pub(crate) fn frame(&self, frame: &Frame, offset: u64, depth: usize) -> FrameView {
+        let file = frame.filename.and_then(|id| self.trace.string(self.log, id, offset));
+        let dump = file.and_then(eval_with_key).and_then(|key| self.plan.dumps.get(&key));
+        let href = dump.map(|path| {
+            let anchor = frame.line.map(|line| format!("#L{line}")).unwrap_or_default();
+            format!("{}{}{anchor}", "../".repeat(depth), path.href())
+        });
+        let file = file.unwrap_or("(unknown)").to_owned();
+        FrameView {
+            framework: is_framework(&file),
+            file,
+            line: frame.line.map(|n| n.to_string()).unwrap_or_default(),
+            name: frame.name.clone().unwrap_or_default(),
+            loc: frame.loc.clone().unwrap_or_default(),
+            href,
+        }
+    }
+
+    /// A stack of the record at `offset`.
+    pub(crate) fn stack(&self, frames: &[Frame], offset: u64, depth: usize) -> Vec<FrameView> {
+        frames.iter().map(|frame| self.frame(frame, offset, depth)).collect()
+    }
+
+    /// The link back to the log's own page.
+    pub(crate) fn back(&self, path: &RelPath) -> Link {
+        Link { href: format!("{}index.html", "../".repeat(path.depth())), label: self.heading.to_owned() }
+    }
+
+    /// The compile of a record: generation and id without attempt.
+    pub(crate) fn compile_of(&self, record: usize) -> Option<&Compile> {
+        let record = self.log.index.records.get(record)?;
+        let id = self.log.index.names.id(record).without_attempt();
+        self.compiles.iter().find(|c| c.generation == record.generation && c.id == id)
+    }
+}
+
+/// `file:line` of a compile's code.
+pub(crate) fn place(compile: &Compile) -> String {
+    let file = compile.file.as_deref().unwrap_or_default();
+    match compile.line {
+        Some(line) if !file.is_empty() => format!("{file}:{line}"),
+        _ => file.to_owned(),
+    }
+}
+
+/// Whether a file belongs to PyTorch rather than to the user.
+pub(crate) fn is_framework(file: &str) -> bool {
+    file.starts_with("torch/") || file.contains("-packages/torch/") || file.contains("/torch/_dynamo/")
+}
+
+/// Address of a path that stands below the page.
+pub(crate) fn link_to(path: &RelPath, depth: usize) -> String {
+    format!("{}{}", "../".repeat(depth), path.href())
+}
+
+/// The anchor of a compile id on its log's page.
+pub(crate) fn anchor(label: &str, depth: usize) -> String {
+    let page = if depth == 0 { String::new() } else { format!("{}index.html", "../".repeat(depth)) };
+    format!("{page}#{}", href(label))
+}
+
+/// `260 ms`, `2.49 s`, `12.3 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds.abs() {
+        s if s < 0.000_001 => format!("{:.0} ns", seconds * 1e9),
+        s if s < 0.001 => format!("{:.0} µs", seconds * 1e6),
+        s if s < 1.0 => format!("{:.0} ms", seconds * 1e3),
+        s if s < 100.0 => format!("{seconds:.2} s"),
+        s if s < 6000.0 => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// `12 B`, `3.4 kB`, `1.2 MB`, `5.6 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let value = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", value / 1e6),
+        _ => format!("{:.2} GB", value / 1e9),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `2026-11-30 00:17:05` with the zone where it is known.
+pub(crate) fn moment(us: Option<i64>, log: &Log) -> String {
+    let zone = if log.index.utc_offset_s.is_some() { " UTC" } else { "" };
+    us.map(|us| format!("{}{zone}", iso(us).get(..19).unwrap_or_default().replace('T', " "))).unwrap_or_default()
+}
+
+/// `n thing` or `n things`.
+pub(crate) fn plural(n: usize, thing: &str) -> String {
+    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(
+            ["0 ns", "12 µs", "260 ms", "2.49 s", "12.3 min"].map(str::to_owned),
+            [0.0, 12e-6, 0.26, 2.494, 738.0].map(duration)
+        );
+        assert_eq!((size(999), size(1_500), size(2_000_000)), ("999 B".into(), "1.5 kB".into(), "2.0 MB".into()));
+        assert_eq!((count(7), count(1_234_567)), ("7".into(), "1,234,567".into()));
+    }
+}

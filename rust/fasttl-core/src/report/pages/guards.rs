@@ -1,0 +1,51 @@
+//! `dynamo_guards_<n>.html`: the guards of a `dynamo_guards` record.
+
+use serde::Serialize;
+
+use super::common::{FrameView, Link, Page, Site};
+use crate::error::Result;
+use crate::format::frame::parse_stack;
+use crate::format::json;
+use crate::report::html::Pages;
+use crate::report::names::RelPath;
+
+#[derive(Serialize)]
+struct Context {
+    page: Page,
+    heading: String,
+    back: Link,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    code: String,
+    user_stack: Vec<FrameView>,
+    stack: Vec<FrameView>,
+}
+
+/// The page of the guards that the payload `text` of the record at `offset` lists.
+pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: &[u8], offset: u64) -> Result<String> {
+    let mut rows = Vec::new();
+    let mut scanner = json::Scanner::new(text);
+    // What is no list of objects has no page; see the plan.
+    if scanner.expect(b'[', "a list").is_ok() {
+        while let Ok(range) = scanner.value() {
+            let guard = scanner.slice(range);
+            let stack = |name: &[u8]| {
+                let frames = json::member(guard, name).map(parse_stack).unwrap_or_default();
+                site.stack(&frames, offset, path.depth())
+            };
+            rows.push(Row {
+                code: json::member(guard, b"code").and_then(json::unescape).unwrap_or_default(),
+                user_stack: stack(b"user_stack"),
+                stack: stack(b"stack"),
+            });
+            scanner.skip_space();
+            scanner.eat(b',');
+        }
+    }
+    let heading = path.file_name().trim_end_matches(".html").to_owned();
+    let page = Page::new(format!("{heading} · {}", site.heading), site.up, path.depth(), "");
+    pages.render("guards.html", &Context { page, heading, back: site.back(path), rows })
+}

@@ -1,0 +1,241 @@
+//! `index.html` of a job: a row for each log, what is missing or failed first.
+
+use serde::Serialize;
+
+use super::common::{Page, count, duration, moment, plural, size};
+use super::rank::{Fact, FileLink, Note, Summary, Tile};
+use crate::error::Result;
+use crate::index::Severity;
+use crate::report::html::Pages;
+use crate::trace::{Log, LogState, Trace};
+
+/// One log and what was found in it.
+pub(crate) struct RankRow<'a> {
+    /// The log.
+    pub(crate) log: &'a Log,
+    /// Its folder in the report.
+    pub(crate) folder: String,
+    /// What it is called.
+    pub(crate) label: String,
+    /// Its counts.
+    pub(crate) summary: Summary,
+}
+
+/// What the page shows.
+pub(crate) struct JobInput<'a> {
+    /// The job.
+    pub(crate) trace: &'a Trace,
+    /// Its name.
+    pub(crate) heading: &'a str,
+    /// Its logs.
+    pub(crate) rows: &'a [RankRow<'a>],
+    /// How fasttl was called.
+    pub(crate) command: &'a str,
+    /// The user's own header.
+    pub(crate) header_html: &'a str,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    page: Page,
+    heading: &'a str,
+    facts: Vec<Fact>,
+    notes: Vec<Note>,
+    tiles: Vec<Tile>,
+    ranks: Vec<Row<'a>>,
+    skipped: Vec<Skipped>,
+    links: Vec<FileLink>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    href: String,
+    label: &'a str,
+    log: String,
+    state: &'static str,
+    state_level: &'static str,
+    compiles: String,
+    recompiles: String,
+    breaks: String,
+    failures: String,
+    problems: String,
+    records: String,
+    bytes: String,
+    time: String,
+    time_v: f64,
+    first: String,
+    last: String,
+    run: String,
+}
+
+#[derive(Serialize)]
+struct Skipped {
+    path: String,
+    reason: String,
+}
+
+/// The page.
+pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
+    let about = "the timing events of all logs, one process each";
+    let context = Context {
+        page: Page::new(format!("{} · fasttl", input.heading), "", 0, input.header_html),
+        heading: input.heading,
+        facts: facts(input),
+        notes: notes(input),
+        tiles: tiles(input.rows),
+        ranks: input.rows.iter().map(row).collect(),
+        skipped: input
+            .trace
+            .passed
+            .iter()
+            .map(|p| Skipped { path: p.path.display().to_string(), reason: p.reason.clone() })
+            .collect(),
+        links: vec![FileLink { href: "chromium_events.json", label: "chromium_events.json", about }],
+    };
+    pages.render("job.html", &context)
+}
+
+/// Ranks that the numbers leave out, from 0 to the highest.
+fn missing_ranks(rows: &[RankRow<'_>]) -> Vec<i32> {
+    let mut ranks: Vec<i32> = rows.iter().filter_map(|r| r.log.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    // A hostile number must not make a list of two billion.
+    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
+    (0..highest).filter(|rank| ranks.binary_search(rank).is_err()).collect()
+}
+
+/// `0, 3, 5` or the first few and how many more.
+fn list(items: &[String]) -> String {
+    let shown = items.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    if items.len() > 8 { format!("{shown} and {} more", items.len() - 8) } else { shown }
+}
+
+fn facts(input: &JobInput<'_>) -> Vec<Fact> {
+    let logs: Vec<&Log> = input.rows.iter().map(|r| r.log).collect();
+    let bytes: u64 = logs.iter().map(|log| log.index.len).sum();
+    let records: usize = logs.iter().map(|log| log.index.records.len()).sum();
+    let mut ranks: Vec<i32> = logs.iter().filter_map(|log| log.rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let missing = missing_ranks(input.rows);
+    let ranks = match (ranks.len(), missing.len()) {
+        (0, _) => "none: no log names a rank".to_owned(),
+        (n, 0) => format!("{n}, none missing up to {}", ranks.last().copied().unwrap_or_default()),
+        (n, m) => format!("{n}; {m} missing"),
+    };
+    let inputs: Vec<String> = input.trace.inputs.iter().map(|p| p.display().to_string()).collect();
+    let problems = problems(&logs);
+    let mut facts = vec![
+        Fact::mono("Input", list(&inputs)),
+        Fact::new("Logs", format!("{}, {}, {}", plural(logs.len(), "file"), size(bytes), plural(records, "record"))),
+        Fact::new("Ranks", ranks),
+        Fact::new(
+            "Problems",
+            if problems == 0 { "none: every byte was read".to_owned() } else { plural(problems, "damaged place") },
+        ),
+    ];
+    if let Some(first) = logs.iter().filter(|log| log.first_us.is_some()).min_by_key(|log| log.first_us) {
+        facts.push(Fact::new("Started", moment(first.first_us, first)));
+    }
+    facts.push(Fact::mono("Made by", input.command));
+    facts.push(Fact::new("fasttl", env!("CARGO_PKG_VERSION")));
+    facts
+}
+
+fn problems(logs: &[&Log]) -> usize {
+    let errors = |log: &&Log| log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count();
+    logs.iter().map(errors).sum()
+}
+
+fn notes(input: &JobInput<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut add = |level, title: String, text: String, href: Option<String>, link| {
+        notes.push(Note { level, title, text, href, link });
+    };
+    let missing: Vec<String> = missing_ranks(input.rows).iter().map(i32::to_string).collect();
+    if !missing.is_empty() {
+        let title = format!("No log of {}.", plural(missing.len(), "rank"));
+        add("error", title, format!("Missing: {}.", list(&missing)), None, None);
+    }
+    for (state, level, what) in [
+        (LogState::Unreadable, "error", "could not be read"),
+        (LogState::Empty, "error", "has no record"),
+        (LogState::Truncated, "warn", "ends inside a record"),
+    ] {
+        let found: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.log.state == state).collect();
+        if let Some(first) = found.first() {
+            let names: Vec<String> = found.iter().map(|r| r.label.clone()).collect();
+            let why = first.log.file.source.as_ref().err().cloned().unwrap_or_default();
+            let title = format!("{} that {what}.", plural(found.len(), "log"));
+            add(level, title, format!("{}. {why}", list(&names)), Some(link(first)), Some("Open"));
+        }
+    }
+    let failed: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.failed > 0).collect();
+    if let Some(first) = failed.first() {
+        let names: Vec<String> = failed.iter().map(|r| r.label.clone()).collect();
+        let title = format!("Compiles failed on {}.", list(&names));
+        let reason = first.summary.first_failure.as_deref().unwrap_or_default();
+        add("error", title, format!("{}: {reason}", first.label), Some(link(first)), Some("Open"));
+    }
+    let unfinished: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.unfinished > 0).collect();
+    if let Some(first) = unfinished.first() {
+        let names: Vec<String> = unfinished.iter().map(|r| r.label.clone()).collect();
+        let title = format!("Compiles never finished on {}.", list(&names));
+        add("error", title, "They were still at work when the log ends.".to_owned(), Some(link(first)), Some("Open"));
+    }
+    notes
+}
+
+fn link(row: &RankRow<'_>) -> String {
+    format!("{}/index.html", row.folder)
+}
+
+fn tiles(rows: &[RankRow<'_>]) -> Vec<Tile> {
+    let counted = |label, get: fn(&Summary) -> usize| {
+        let all: Vec<usize> = rows.iter().map(|r| get(&r.summary)).collect();
+        let (least, most) = (all.iter().min().copied().unwrap_or(0), all.iter().max().copied().unwrap_or(0));
+        let at = rows.iter().find(|r| get(&r.summary) == most).map_or("", |r| r.label.as_str());
+        let note =
+            if least == most { format!("{least} on each") } else { format!("{least}–{most} each, most on {at}") };
+        Tile { label, value: count(all.iter().sum()), note, href: Some("#ranks") }
+    };
+    let times: Vec<f64> = rows.iter().map(|r| r.summary.compile_s).collect();
+    let slowest = rows.iter().max_by(|a, b| a.summary.compile_s.total_cmp(&b.summary.compile_s));
+    let note = slowest.map(|r| format!("at most {} on {}", duration(r.summary.compile_s), r.label)).unwrap_or_default();
+    vec![
+        counted("Compiles", |s| s.compiles),
+        counted("Recompiles", |s| s.recompiles),
+        counted("Graph breaks", |s| s.breaks),
+        counted("Failures", |s| s.failed),
+        Tile { label: "Compile time", value: duration(times.iter().sum()), note, href: Some("#ranks") },
+    ]
+}
+
+fn row<'a>(row: &'a RankRow<'a>) -> Row<'a> {
+    let log = row.log;
+    let sum = &row.summary;
+    Row {
+        href: link(row),
+        label: &row.label,
+        log: log.name(),
+        state: log.state.name(),
+        state_level: match log.state {
+            LogState::Complete => "ok",
+            LogState::Truncated => "warn",
+            LogState::Empty | LogState::Unreadable => "error",
+        },
+        compiles: count(sum.compiles),
+        recompiles: count(sum.recompiles),
+        breaks: count(sum.breaks),
+        failures: count(sum.failed),
+        problems: count(problems(&[log])),
+        records: count(log.index.records.len()),
+        bytes: size(log.index.len),
+        time: duration(sum.compile_s),
+        time_v: sum.compile_s,
+        first: moment(log.first_us, log),
+        last: moment(log.last_us, log),
+        run: format!("{}.{}", log.run, log.restart),
+    }
+}

@@ -1,0 +1,21 @@
+//! The pages: each turns what was found into the context of its template. They only arrange; what they
+//! say is decided in [`crate::analysis`].
+
+mod code;
+mod common;
+mod failures;
+mod guards;
+mod job;
+mod metrics;
+mod rank;
+mod stack_tree;
+mod traces;
+
+pub(super) use code::{CodePage, LineAnchors};
+pub(super) use common::{Site, sibling};
+pub(super) use failures::failures_page;
+pub(super) use guards::guards_page;
+pub(super) use job::{JobInput, RankRow, job_page};
+pub(super) use metrics::{Shapes, metrics_page, shapes};
+pub(super) use rank::{RankInput, Summary, cache_mark, rank_page, summary};
+pub(super) use traces::traces_page;

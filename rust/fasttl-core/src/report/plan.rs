@@ -1,0 +1,308 @@
+//! Decides, record by record, which files a log's report has and what they are called.
+
+use rustc_hash::FxHashMap;
+
+use super::CodeStyle;
+use super::names::{Namer, Number, RelPath, compile_folder, eval_with_key};
+use super::standard::{Standard, has_file};
+use crate::format::compile_id::CompileId;
+use crate::format::json;
+use crate::format::kind::{Kind, Output};
+use crate::index::{Encoding, Index, KindId, PayloadState, Record};
+use crate::trace::Log;
+
+/// What is written into a planned file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// The payload as it is.
+    Payload,
+    /// The payload as strict, indented JSON.
+    Json,
+    /// The payload as a page of code; lines are numbered where other pages point at them.
+    Code,
+    /// The same, with lines that other pages point at.
+    Dump,
+    /// A page of guards.
+    Guards,
+    /// A page of metrics.
+    Metrics,
+    /// A page of stacks by kernel.
+    KernelStacks,
+}
+
+/// A file to write.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    /// The record that it comes from.
+    pub(super) record: usize,
+    /// What it holds.
+    pub(super) content: Content,
+    /// Where it goes.
+    pub(super) path: RelPath,
+}
+
+/// Where an entry of the directory leads.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A file of the report.
+    File(RelPath),
+    /// An address that the log gives.
+    Link(String),
+}
+
+/// A file or link, as the directory lists it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Where it leads.
+    pub(super) target: Target,
+    /// Its name: that of the file, or of the link.
+    pub(super) name: String,
+    /// Number in the standard report.
+    pub(super) number: Option<u32>,
+    /// A page that shows the same for people.
+    pub(super) readable: Option<RelPath>,
+    /// Bytes of the payload behind it.
+    pub(super) bytes: u64,
+    /// The record.
+    pub(super) record: usize,
+}
+
+/// The files of a log's report.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Files to write.
+    pub(super) files: Vec<Planned>,
+    /// Entries by the compile that they stand under, in order of first sight.
+    pub(super) directory: Vec<(CompileId, Vec<Entry>)>,
+    /// The file that `raw.jsonl` names for a record's payload, by record.
+    pub(super) payload_files: Vec<(usize, RelPath)>,
+    /// Dumped sources by the number in their name.
+    pub(super) dumps: FxHashMap<u64, RelPath>,
+}
+
+/// Plans the report of one log.
+pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
+    let mut planner = Planner {
+        index: &log.index,
+        bytes,
+        style,
+        standard: Standard::default(),
+        namer: Namer::default(),
+        number: 0,
+        extra: 0,
+        by_id: FxHashMap::default(),
+        by_md5: FxHashMap::default(),
+        dumps: FxHashMap::default(),
+        plan: Plan::default(),
+    };
+    for (at, record) in log.index.records.iter().enumerate() {
+        planner.record(at, record);
+    }
+    planner.plan
+}
+
+struct Planner<'a> {
+    index: &'a Index,
+    bytes: &'a [u8],
+    style: CodeStyle,
+    standard: Standard,
+    namer: Namer,
+    number: u32,
+    extra: u32,
+    by_id: FxHashMap<CompileId, usize>,
+    by_md5: FxHashMap<[u8; 16], RelPath>,
+    /// Dumped sources by name, with the md5 of what they hold.
+    dumps: FxHashMap<String, ([u8; 16], RelPath)>,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    fn record(&mut self, at: usize, record: &Record) {
+        let takes = self.standard.takes(self.index, record, self.bytes);
+        if record.kind.is(Kind::Str) {
+            return;
+        }
+        let slot = self.slot(self.index.names.id(record).collapsed());
+        if record.kind.is(Kind::ChromiumEvent) {
+            return;
+        }
+        let own_file = self.own_files(at, record, takes, slot);
+        let payload = match own_file {
+            Some(path) => Some(path),
+            None if record.has_payload() && record.text_len > 0 => Some(self.payload_file(at, record)),
+            None => None,
+        };
+        if let Some(path) = payload {
+            if !self.is_listed(slot, at) {
+                let name = self.index.names.kind(record.kind).to_owned();
+                self.list(slot, at, record, Target::File(path.clone()), name, None);
+            }
+            // The standard reader names no file for a record that it drops.
+            if takes {
+                self.plan.payload_files.push((at, path));
+            }
+        }
+    }
+
+    /// The directory's list for an id.
+    fn slot(&mut self, id: CompileId) -> usize {
+        let directory = &mut self.plan.directory;
+        *self.by_id.entry(id).or_insert_with(|| {
+            directory.push((id, Vec::new()));
+            directory.len() - 1
+        })
+    }
+
+    fn is_listed(&self, slot: usize, at: usize) -> bool {
+        let entries = self.plan.directory.get(slot);
+        entries.and_then(|(_, entries)| entries.last()).is_some_and(|entry| entry.record == at)
+    }
+
+    /// Plans the files that a record has of its own; yields the one that holds its payload unchanged.
+    fn own_files(&mut self, at: usize, record: &Record, takes: bool, slot: usize) -> Option<RelPath> {
+        let KindId::Known(kind) = record.kind else { return None };
+        let known = kind.info().output;
+        let name = self.index.names.name(record).unwrap_or(kind.info().name).to_owned();
+        let (name, ending, content) = match known {
+            Output::None => return None,
+            Output::Extra if kind == Kind::Export || kind == Kind::ExportedProgram => return None,
+            Output::Link => {
+                self.link(at, record, takes, slot, name);
+                return None;
+            }
+            Output::Dump => {
+                self.dump(at, record, takes, slot, &name);
+                return None;
+            }
+            Output::Text => (kind.info().name.to_owned(), "txt", Content::Payload),
+            Output::Named if kind == Kind::OptimizeDdpSplitChild => {
+                (format!("optimize_ddp_split_child_{name}"), "txt", Content::Payload)
+            }
+            Output::Named if record.encoding == Encoding::Json => (name, "json", Content::Json),
+            Output::Named => (name, "txt", Content::Payload),
+            Output::Code => {
+                let plain = self.style == CodeStyle::PlainText;
+                let ending = if plain { "txt" } else { "html" };
+                let content = if plain { Content::Payload } else { Content::Code };
+                (code_name(self.index.names.name(record)), ending, content)
+            }
+            Output::Page if kind == Kind::DynamoGuards && !self.guards_are_readable(record) => return None,
+            Output::Page if kind == Kind::DynamoGuards => (kind.info().name.to_owned(), "html", Content::Guards),
+            Output::Page | Output::Extra => (kind.info().name.to_owned(), "html", Content::Metrics),
+        };
+        let standard = takes && known != Output::Extra && (kind != Kind::Artifact || has_file(record));
+        let number = self.next_number(standard);
+        let folder = compile_folder(self.index.names.id(record));
+        let path = self.namer.path(&folder, &name, number, ending);
+        self.plan.files.push(Planned { record: at, content, path: path.clone() });
+        let shown = path.as_str().strip_prefix(&format!("{folder}/")).unwrap_or(path.as_str()).to_owned();
+        let listed = match number {
+            Number::Standard(n) => Some(n),
+            Number::Extra(_) | Number::None => None,
+        };
+        self.list(slot, at, record, Target::File(path.clone()), shown, listed);
+        if name.starts_with("inductor_provenance_tracking_kernel_stack_traces") && content == Content::Json {
+            self.readable(at, record, slot, &path);
+        }
+        matches!(content, Content::Payload | Content::Json).then_some(path)
+    }
+
+    fn next_number(&mut self, standard: bool) -> Number {
+        let counter = if standard { &mut self.number } else { &mut self.extra };
+        let number = *counter;
+        *counter += 1;
+        if standard { Number::Standard(number) } else { Number::Extra(number) }
+    }
+
+    fn list(&mut self, slot: usize, at: usize, record: &Record, target: Target, name: String, number: Option<u32>) {
+        if let Some((_, entries)) = self.plan.directory.get_mut(slot) {
+            entries.push(Entry { target, name, number, readable: None, bytes: record.text_len, record: at });
+        }
+    }
+
+    /// Where a payload without a file of its own stands, once for each content.
+    fn payload_file(&mut self, at: usize, record: &Record) -> RelPath {
+        let verified = matches!(record.payload, PayloadState::Verified | PayloadState::Unchecked);
+        if let Some(path) = self.by_md5.get(&record.md5).filter(|_| verified) {
+            return path.clone();
+        }
+        let path = self.namer.payload(record.md5);
+        if verified {
+            self.by_md5.insert(record.md5, path.clone());
+        }
+        self.plan.files.push(Planned { record: at, content: Content::Payload, path: path.clone() });
+        path
+    }
+
+    fn link(&mut self, at: usize, record: &Record, takes: bool, slot: usize, name: String) {
+        let url = json::member(self.index.metadata(record, self.bytes), b"url").and_then(json::unescape);
+        let Some(url) = url else { return };
+        let number = match self.next_number(takes) {
+            Number::Standard(n) => Some(n),
+            Number::Extra(_) | Number::None => None,
+        };
+        self.list(slot, at, record, Target::Link(url), name, number);
+    }
+
+    /// A dumped source has no number in its name; the first of a name has the name that frames point to, and
+    /// another text under that name gets one of its own.
+    fn dump(&mut self, at: usize, record: &Record, takes: bool, slot: usize, name: &str) {
+        let key = eval_with_key(name);
+        let stem = key.map_or_else(|| name.to_owned(), |n| format!("eval_with_key_{n}"));
+        let number = match self.next_number(takes) {
+            Number::Standard(n) => Some(n),
+            Number::Extra(_) | Number::None => None,
+        };
+        let path = match self.dumps.get(&stem) {
+            Some((md5, path)) if *md5 == record.md5 => path.clone(),
+            before => {
+                let again = if before.is_some() { self.next_number(false) } else { Number::None };
+                let path = self.namer.path("dump_file", &stem, again, "html");
+                self.plan.files.push(Planned { record: at, content: Content::Dump, path: path.clone() });
+                self.dumps.entry(stem).or_insert_with(|| (record.md5, path.clone()));
+                path
+            }
+        };
+        if let Some(key) = key {
+            self.plan.dumps.entry(key).or_insert_with(|| path.clone());
+        }
+        let shown = path.file_name().to_owned();
+        self.list(slot, at, record, Target::File(path), shown, number);
+    }
+
+    /// The standard report has a page beside the kernel stacks, which takes a number too.
+    fn readable(&mut self, at: usize, record: &Record, slot: usize, path: &RelPath) {
+        let text = self.index.payload(record, self.bytes).text();
+        if serde_json::from_slice::<serde::de::IgnoredAny>(&text).is_err() {
+            return;
+        }
+        let stem = path.as_str().strip_suffix(".json").unwrap_or(path.as_str());
+        let (folder, stem) = stem.rsplit_once('/').unwrap_or(("", stem));
+        let readable = self.namer.path(folder, &format!("{stem}_readable"), Number::None, "html");
+        self.plan.files.push(Planned { record: at, content: Content::KernelStacks, path: readable.clone() });
+        let entries = self.plan.directory.get_mut(slot).map(|(_, entries)| entries);
+        if let Some(entry) = entries.and_then(|e| e.last_mut()) {
+            entry.readable = Some(readable);
+            if let Some(number) = &mut entry.number {
+                // The page takes a number, and the entry shows the page's.
+                *number = self.number;
+                self.number += 1;
+            }
+        }
+    }
+
+    fn guards_are_readable(&self, record: &Record) -> bool {
+        let text = self.index.payload(record, self.bytes).text();
+        serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(&text).is_ok()
+    }
+}
+
+/// Name of a page of generated code: the stem of the file that PyTorch wrote, if it names one.
+fn code_name(file: Option<&str>) -> String {
+    let base = file.and_then(|f| f.rsplit('/').next()).filter(|base| !base.is_empty());
+    let stem = base.map(|base| match base.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => base,
+    });
+    stem.map_or_else(|| "inductor_output_code".to_owned(), |stem| format!("inductor_output_code_{stem}"))
+}

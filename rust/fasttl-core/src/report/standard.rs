@@ -1,0 +1,130 @@
+//! Which records the standard reader takes, so that files have its numbers.
+//!
+//! tlparse 0.4.3 numbers the files that it writes, in the order of the log. It drops a record when its JSON
+//! is not strict, when a field has a type that it does not expect, and when its rank is not the first one
+//! seen. fasttl keeps these records, outside of that numbering; so it has to know them.
+
+use crate::format::json;
+use crate::format::kind::Kind;
+use crate::index::{Encoding, Index, KindId, Record};
+use crate::tables::metrics_fields;
+
+/// Follows the standard reader through a log, record by record.
+#[derive(Debug, Default)]
+pub(super) struct Standard {
+    rank: Option<i32>,
+}
+
+impl Standard {
+    /// Whether the reader takes the record. To be asked for all records, in order.
+    pub(super) fn takes(&mut self, index: &Index, record: &Record, bytes: &[u8]) -> bool {
+        if record.kind.is(Kind::Str) {
+            return false;
+        }
+        if !(record.plain || plain_enough(index, record, bytes)) || !typed(index, record, bytes) {
+            return false;
+        }
+        if self.rank.is_none() {
+            self.rank = record.rank;
+        }
+        self.rank.is_none() || self.rank == record.rank
+    }
+}
+
+/// Whether an unusual head is one that a strict reader takes: unknown keys do not trouble it.
+fn plain_enough(index: &Index, record: &Record, bytes: &[u8]) -> bool {
+    let head = index.json(record, bytes);
+    serde_json::from_slice::<serde::de::IgnoredAny>(head).is_ok()
+        && json::member(head, b"rank").is_none_or(|rank| rank == b"null" || unsigned(rank))
+}
+
+/// Whether the metadata has the types that the reader wants, for kinds that become files.
+fn typed(index: &Index, record: &Record, bytes: &[u8]) -> bool {
+    let KindId::Known(kind) = record.kind else { return true };
+    let meta = index.metadata(record, bytes);
+    let text = |name: &[u8]| json::member(meta, name).is_some_and(is_text);
+    match kind {
+        Kind::Artifact => text(b"name") && text(b"encoding"),
+        Kind::GraphDump | Kind::OptimizeDdpSplitChild | Kind::DumpFile => text(b"name"),
+        Kind::Link => text(b"name") && text(b"url"),
+        Kind::InductorOutputCode => json::member(meta, b"filename").is_none_or(|v| v == b"null" || is_text(v)),
+        Kind::CompilationMetrics => metrics(meta, METRICS),
+        Kind::BwdCompilationMetrics => metrics(meta, BACKWARD),
+        Kind::AotBwdCompilationMetrics => metrics(meta, AOT_BACKWARD),
+        _ => true,
+    }
+}
+
+/// Whether an artifact is of an encoding that becomes a file.
+pub(super) fn has_file(record: &Record) -> bool {
+    matches!(record.encoding, Encoding::Text | Encoding::Json)
+}
+
+#[derive(Clone, Copy)]
+enum Want {
+    Text,
+    Unsigned,
+    Signed32,
+    Unsigned32,
+    Float,
+    Texts,
+}
+
+use Want::{Float, Signed32, Text, Texts, Unsigned, Unsigned32};
+
+const METRICS: &[(&str, Want)] = &[
+    ("co_name", Text),
+    ("co_filename", Text),
+    ("co_firstlineno", Signed32),
+    ("cache_size", Unsigned),
+    ("accumulated_cache_size", Unsigned),
+    ("guard_count", Unsigned),
+    ("shape_env_guard_count", Unsigned),
+    ("graph_op_count", Unsigned),
+    ("graph_node_count", Unsigned),
+    ("graph_input_count", Unsigned),
+    ("start_time", Float),
+    ("entire_frame_compile_time_s", Float),
+    ("backend_compile_time_s", Float),
+    ("inductor_compile_time_s", Float),
+    ("code_gen_time_s", Float),
+    ("fail_type", Text),
+    ("fail_reason", Text),
+    ("fail_user_frame_filename", Text),
+    ("fail_user_frame_lineno", Unsigned32),
+    ("non_compliant_ops", Texts),
+    ("compliant_custom_ops", Texts),
+    ("restart_reasons", Texts),
+    ("dynamo_time_before_restart_s", Float),
+];
+
+const BACKWARD: &[(&str, Want)] =
+    &[("inductor_compile_time_s", Float), ("code_gen_time_s", Float), ("fail_type", Text), ("fail_reason", Text)];
+
+const AOT_BACKWARD: &[(&str, Want)] =
+    &[("start_time", Float), ("elapsed_time", Float), ("fail_type", Text), ("fail_reason", Text)];
+
+fn metrics(meta: &[u8], wanted: &[(&str, Want)]) -> bool {
+    let fields = metrics_fields(meta);
+    wanted.iter().all(|(name, want)| fields.get(name).is_none_or(|value| fits(*want, value)))
+}
+
+fn fits(want: Want, value: &[u8]) -> bool {
+    let number = value.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-');
+    match want {
+        Want::Text => is_text(value),
+        Want::Unsigned => unsigned(value),
+        Want::Signed32 => json::integer(value).is_some_and(|n| i32::try_from(n).is_ok()),
+        Want::Unsigned32 => json::integer(value).is_some_and(|n| u32::try_from(n).is_ok()),
+        Want::Float => number,
+        Want::Texts => serde_json::from_slice::<Vec<String>>(value).is_ok(),
+    }
+}
+
+fn is_text(value: &[u8]) -> bool {
+    value.starts_with(b"\"")
+}
+
+fn unsigned(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|n| n.parse::<u64>().is_ok())
+}

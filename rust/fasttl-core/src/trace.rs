@@ -1,0 +1,395 @@
+//! The logs of a job: found, indexed in parallel, and put in order by run, rank and restart.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::kind::Kind;
+use crate::format::payload::{Payload, parse_md5};
+use crate::index::{self, Index, IndexOptions, PayloadState, Problem, ProblemKind, Verify};
+use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
+use crate::job::Job;
+
+/// Which runs of a folder are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// All that the folder holds.
+    #[default]
+    All,
+    /// The newest, with all its ranks.
+    Latest,
+}
+
+/// What to load and how.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Only these ranks; `None` in the list stands for logs without a rank.
+    pub ranks: Option<Vec<Option<i32>>>,
+    /// Which runs.
+    pub runs: Runs,
+    /// Whether payloads are checked against their md5.
+    pub verify: Verify,
+    /// Threads; all cores when `None`.
+    pub threads: Option<NonZeroUsize>,
+    /// Bytes that compressed logs may take; see [`InputOptions`].
+    pub max_unpacked: Option<u64>,
+    /// Bytes a chunk aims at; the result does not depend on it.
+    pub chunk_len: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            ranks: None,
+            runs: Runs::default(),
+            verify: Verify::default(),
+            threads: None,
+            max_unpacked: None,
+            chunk_len: IndexOptions::default().chunk_len,
+        }
+    }
+}
+
+/// What became of a log file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogState {
+    /// It ends with a whole record.
+    Complete,
+    /// It ends inside a record, or its compressed data ends early.
+    Truncated,
+    /// It has no record.
+    Empty,
+    /// It could not be read.
+    Unreadable,
+}
+
+impl LogState {
+    /// Name in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Truncated => "truncated",
+            Self::Empty => "empty",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// One log and what is known of it.
+#[derive(Debug)]
+pub struct Log {
+    /// The file.
+    pub file: LogFile,
+    /// Its records and problems.
+    pub index: Index,
+    /// Whether it is whole.
+    pub state: LogState,
+    /// Rank: as the records say, else the name.
+    pub rank: Option<i32>,
+    /// Process that wrote most of it.
+    pub pid: Option<u64>,
+    /// Run of the folder, by time from 0.
+    pub run: u32,
+    /// N-th file of its rank in its run, by time from 0.
+    pub restart: u32,
+    /// Time of the first record, microseconds since 1970.
+    pub first_us: Option<i64>,
+    /// Time of the last record.
+    pub last_us: Option<i64>,
+}
+
+impl Log {
+    /// The bytes, for the time of a call; none where the file is unreadable.
+    pub fn view(&self) -> Result<View> {
+        match &self.file.source {
+            Ok(source) => source.view(),
+            Err(_) => Source::Buffer([].into()).view(),
+        }
+    }
+
+    /// File name without its folder.
+    pub fn name(&self) -> String {
+        self.file.path.file_name().map_or_else(|| "-".to_owned(), |n| n.to_string_lossy().into_owned())
+    }
+
+    /// Text of interned string `id` as the record at `offset` means it.
+    pub fn string(&self, id: i64, offset: u64) -> Option<&str> {
+        self.index.strings.get(id, offset)
+    }
+}
+
+/// The logs of a job.
+#[derive(Debug)]
+pub struct Trace {
+    /// Logs by rank (those without last), then by time.
+    pub logs: Vec<Log>,
+    /// Files that were passed over, and why.
+    pub passed: Vec<Passed>,
+    /// The folder, where one folder was named.
+    pub folder: Option<PathBuf>,
+    /// What was named.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// Finds, reads and orders the logs that `paths` name. To be called on the pool that shall do the work.
+///
+/// # Errors
+/// Nothing to read, a named file that is no trace, an unpacking limit, an interrupt. A log of a folder that
+/// cannot be read is a [`Log`] of state [`LogState::Unreadable`].
+pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace> {
+    let found = find_logs(paths, &InputOptions { max_unpacked: options.max_unpacked })?;
+    let Found { logs, passed, folder } = found;
+    for log in &logs {
+        job.expect(log.source.as_ref().map_or(0, Source::len));
+    }
+    let mut logs = logs.into_par_iter().map(|file| read(file, options, job)).collect::<Result<Vec<_>>>()?;
+    if logs.iter().all(|log| log.index.records.is_empty()) {
+        return Err(no_records(&logs));
+    }
+    assign_runs(&mut logs);
+    select(&mut logs, options)?;
+    logs.sort_by(|a, b| {
+        let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
+        key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
+    });
+    Ok(Trace { logs, passed, folder, inputs: paths.to_vec() })
+}
+
+fn no_records(logs: &[Log]) -> Error {
+    let mut text = "no record could be read".to_owned();
+    for log in logs.iter().take(5) {
+        let why = match &log.file.source {
+            Err(reason) => reason.clone(),
+            Ok(_) => log.index.problems.first().map_or("the file is empty".to_owned(), |p| p.detail.clone()),
+        };
+        text += &format!("\n  {}: {why}", log.file.path.display());
+    }
+    text += "\nCheck that the program compiled something with TORCH_TRACE set";
+    let path = logs.first().map(|log| log.file.path.clone()).unwrap_or_default();
+    Error::at(ErrorKind::NotFound, &path, text)
+}
+
+fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
+    let mut log = Log {
+        rank: file.name_rank,
+        file,
+        index: Index::default(),
+        state: LogState::Unreadable,
+        pid: None,
+        run: 0,
+        restart: 0,
+        first_us: None,
+        last_us: None,
+    };
+    let view = match log.view() {
+        Ok(view) => view,
+        Err(error) => {
+            log.file.source = Err(error.to_string());
+            return Ok(log);
+        }
+    };
+    let how = IndexOptions { verify: options.verify, chunk_len: options.chunk_len };
+    log.index = index::index(&view, log.file.modified_us, how, job)?;
+    drop(view);
+    if log.file.source.is_ok() {
+        describe(&mut log);
+    }
+    Ok(log)
+}
+
+/// Fills in what follows from the records.
+fn describe(log: &mut Log) {
+    let end = log.index.len;
+    if let Some(damage) = &log.file.damage {
+        log.index.problems.push(Problem {
+            offset: end,
+            len: 0,
+            line: 0,
+            kind: ProblemKind::BadCompression,
+            detail: damage.clone(),
+            owns_bytes: false,
+        });
+    }
+    let records = &log.index.records;
+    let cut = records.last().is_some_and(|r| r.payload == PayloadState::CutShort)
+        || log.index.problems.iter().any(|p| matches!(p.kind, ProblemKind::CutShort | ProblemKind::BadCompression));
+    log.state = match (records.is_empty(), cut) {
+        (true, _) => LogState::Empty,
+        (false, true) => LogState::Truncated,
+        (false, false) => LogState::Complete,
+    };
+    if let (Some(inside), Some(named)) = (log.index.rank, log.file.name_rank)
+        && inside != named
+    {
+        log.index.problems.push(Problem {
+            offset: 0,
+            len: 0,
+            line: 1,
+            kind: ProblemKind::RankName,
+            detail: format!("the file's name says rank {named}, its records say {inside}; the records hold"),
+            owns_bytes: false,
+        });
+    }
+    log.rank = log.index.rank.or(log.file.name_rank);
+    log.pid = main_process(&log.index);
+    // Instant events and exports may log late; begin and end are the extremes.
+    log.first_us = records.iter().filter_map(|r| r.time_us).min();
+    log.last_us = records.iter().filter_map(|r| r.time_us).max();
+}
+
+/// The process that wrote most records.
+fn main_process(index: &Index) -> Option<u64> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for thread in index.records.iter().filter_map(|r| r.thread) {
+        // A log of PyTorch 2.3 has a few threads; more ids than this are noise.
+        if counts.len() < 1024 || counts.contains_key(&thread) {
+            *counts.entry(thread).or_default() += 1;
+        }
+    }
+    counts.into_iter().max_by_key(|&(_, count)| count).map(|(id, _)| id)
+}
+
+/// A new run starts where a process begins after all earlier ones have ended; within a run the files of one
+/// rank are numbered by time.
+fn assign_runs(logs: &mut [Log]) {
+    let mut order: Vec<usize> = (0..logs.len()).collect();
+    let start = |log: &Log| log.first_us.unwrap_or(log.file.modified_us);
+    order.sort_by_key(|&at| logs.get(at).map(|log| (start(log), log.file.path.clone())));
+    let (mut run, mut end) = (0, None);
+    let mut seen: Vec<(u32, Option<i32>)> = Vec::new();
+    for at in order {
+        let Some(log) = logs.get_mut(at) else { continue };
+        let begins = start(log);
+        // Without a record there is no time to go by: such a log belongs to the run at hand.
+        if log.first_us.is_some() && end.is_some_and(|end| begins > end) {
+            run += 1;
+        }
+        end = end.max(log.last_us);
+        log.run = run;
+        let key = (run, log.rank);
+        log.restart = u32::try_from(seen.iter().filter(|k| **k == key).count()).unwrap_or(u32::MAX);
+        seen.push(key);
+    }
+}
+
+/// Keeps the runs and ranks that were asked for.
+fn select(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
+    if options.runs == Runs::Latest {
+        let with_records = logs.iter().filter(|log| !log.index.records.is_empty());
+        let newest = with_records.map(|log| log.run).max().unwrap_or(0);
+        logs.retain(|log| log.run == newest);
+    }
+    if let Some(ranks) = &options.ranks {
+        let name = |rank: Option<i32>| rank.map_or("none".to_owned(), |r| r.to_string());
+        let mut there: Vec<_> = logs.iter().map(|log| log.rank).collect();
+        there.sort_unstable();
+        there.dedup();
+        logs.retain(|log| ranks.contains(&log.rank));
+        if logs.is_empty() {
+            let there = there.into_iter().map(name).collect::<Vec<_>>().join(", ");
+            let text = format!("no log has one of the ranks asked for; there are logs of rank {there}");
+            return Err(Error::new(ErrorKind::Option, text));
+        }
+    }
+    Ok(())
+}
+
+impl Trace {
+    /// The log that a forked process took its strings from: a file of the same rank that was begun earlier
+    /// and defines what this one lacks. `None` where that is not certain.
+    fn parent(&self, child: &Log) -> Option<&Log> {
+        let own = child.index.strings.defs().first().map(|d| d.id);
+        let begun = child.first_us?;
+        let mut candidates = self.logs.iter().filter(|log| {
+            let strings = log.index.strings.defs();
+            log.rank == child.rank
+                && log.run == child.run
+                && log.pid != child.pid
+                && log.first_us.is_some_and(|t| t <= begun)
+                && strings.first().is_some_and(|d| d.id == 0)
+                // A forked process goes on counting where its parent was.
+                && own.is_none_or(|own| own > 0)
+        });
+        let parent = candidates.next()?;
+        candidates.next().is_none().then_some(parent)
+    }
+
+    /// Text of an interned string: from the log itself, else from the process that it was forked from.
+    pub fn string<'t>(&'t self, log: &'t Log, id: i64, offset: u64) -> Option<&'t str> {
+        if let Some(text) = log.string(id, offset) {
+            return Some(text);
+        }
+        let lowest_own = log.index.strings.defs().first().map(|d| d.id);
+        if id < 0 || lowest_own.is_some_and(|own| id > own) {
+            return None;
+        }
+        self.parent(log)?.string(id, u64::MAX)
+    }
+
+    /// Number of records that belong to no compile and are not free of one by nature.
+    pub fn records_without_compile(&self) -> usize {
+        let free = |r: &index::Record| r.kind.is(Kind::Str) || r.kind.is(Kind::ChromiumEvent);
+        let logs = self.logs.iter();
+        logs.map(|log| log.index.records.iter().filter(|r| !free(r) && log.index.names.id(r).is_none()).count()).sum()
+    }
+}
+
+/// Texts on demand: read from the file when asked for, and checked against what it was.
+impl Trace {
+    fn record(&self, file: u32, offset: u64) -> Result<(&Log, &index::Record)> {
+        let missing = || Error::new(ErrorKind::Option, format!("no record starts at byte {offset} of file {file}"));
+        let log = self.logs.get(file as usize).ok_or_else(missing)?;
+        Ok((log, log.index.record_at(offset).ok_or_else(missing)?))
+    }
+
+    fn read(log: &Log, (from, to): (u64, u64)) -> Result<Vec<u8>> {
+        let path = &log.file.path;
+        let source = log.file.source.as_ref().map_err(|why| Error::at(ErrorKind::Read, path, why.clone()))?;
+        let len = usize::try_from(to.saturating_sub(from))
+            .map_err(|_| Error::at(ErrorKind::TooLarge, path, "the record is too large for the address space"))?;
+        source.read_at(from, len)
+    }
+
+    /// The payload's text of the record that starts at `offset` of log number `file`.
+    ///
+    /// # Errors
+    /// No such record; a log that changed or is gone.
+    pub fn payload(&self, file: u32, offset: u64) -> Result<Vec<u8>> {
+        let (log, record) = self.record(file, offset)?;
+        if !record.has_payload() {
+            return Ok(Vec::new());
+        }
+        let raw = Self::read(log, record.payload_range())?;
+        Ok(Payload::new(&raw, log.index.line_end).text())
+    }
+
+    /// The text of the first payload with that md5, if there is one.
+    ///
+    /// # Errors
+    /// An md5 that is none; a log that changed or is gone.
+    pub fn payload_by_md5(&self, md5: &str) -> Result<Option<Vec<u8>>> {
+        let wanted = parse_md5(md5.as_bytes())
+            .ok_or_else(|| Error::new(ErrorKind::Option, format!("{md5:?} is no md5: 32 hexadecimal digits")))?;
+        for (file, log) in (0..).zip(&self.logs) {
+            let found = log.index.records.iter().find(|r| r.has_payload() && r.md5 == wanted);
+            if let Some(record) = found {
+                return self.payload(file, record.offset).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The JSON head of the record that starts at `offset` of log number `file`, as it stands; bytes that are not
+    /// UTF-8 become U+FFFD.
+    ///
+    /// # Errors
+    /// No such record; a log that changed or is gone.
+    pub fn head(&self, file: u32, offset: u64) -> Result<String> {
+        let (log, record) = self.record(file, offset)?;
+        let raw = Self::read(log, record.json_range())?;
+        Ok(String::from_utf8_lossy(&raw).into_owned())
+    }
+}

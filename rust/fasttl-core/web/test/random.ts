@@ -1,0 +1,12 @@
+// Random values that are the same in every run, so that a failure can be repeated.
+
+/** A generator of whole numbers below a limit (mulberry32). */
+export function randomBelow(seed: number): (limit: number) => number {
+  let state = seed >>> 0;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+}

@@ -1,0 +1,28 @@
+//! The extension module `fasttl._core`: hands tables over, maps errors, releases the GIL. No logic lives
+//! here.
+
+mod errors;
+mod run;
+mod table;
+mod trace;
+mod write;
+
+use pyo3::prelude::*;
+
+/// The extension module; `python/fasttl/_core.pyi` documents it.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::table::PyTable;
+    #[pymodule_export]
+    use super::trace::{PyTrace, load};
+    #[pymodule_export]
+    use super::write::{PyReport, write_report};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("build_profile", if cfg!(debug_assertions) { "debug" } else { "release" })
+    }
+}

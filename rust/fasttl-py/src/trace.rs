@@ -1,0 +1,106 @@
+//! `load` and `Trace`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fasttl_core::analysis;
+use fasttl_core::index::Verify;
+use fasttl_core::tables::Table;
+use fasttl_core::trace::{self, LoadOptions, Runs, Trace};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::to_py;
+use crate::run::run;
+use crate::table::PyTable;
+
+/// What was read from logs.
+#[pyclass(name = "Trace", module = "fasttl._core", frozen)]
+pub(crate) struct PyTrace {
+    trace: Arc<Trace>,
+    threads: Option<NonZeroUsize>,
+    built: Mutex<BTreeMap<String, Table>>,
+}
+
+/// Reads logs.
+#[pyfunction]
+#[pyo3(signature = (paths, *, ranks, latest, verify, threads, max_unpacked, progress))]
+#[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
+pub(crate) fn load(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    ranks: Option<Vec<Option<i32>>>,
+    latest: bool,
+    verify: bool,
+    threads: Option<NonZeroUsize>,
+    max_unpacked: Option<u64>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTrace> {
+    let options = LoadOptions {
+        ranks,
+        runs: runs(latest),
+        verify: if verify { Verify::Md5 } else { Verify::Skip },
+        threads,
+        max_unpacked,
+        ..LoadOptions::default()
+    };
+    let trace = run(py, threads, progress, move |job| trace::load(&paths, &options, job))?;
+    Ok(PyTrace { trace: Arc::new(trace), threads, built: Mutex::default() })
+}
+
+pub(crate) fn runs(latest: bool) -> Runs {
+    if latest { Runs::Latest } else { Runs::All }
+}
+
+#[pymethods]
+impl PyTrace {
+    #[getter]
+    fn inputs(&self) -> Vec<OsString> {
+        self.trace.inputs.iter().map(|p| p.clone().into_os_string()).collect()
+    }
+
+    #[getter]
+    fn skipped(&self) -> Vec<(OsString, String)> {
+        self.trace.passed.iter().map(|p| (p.path.clone().into_os_string(), p.reason.clone())).collect()
+    }
+
+    #[expect(clippy::unused_self, reason = "a method in Python")]
+    fn table_names(&self) -> Vec<&'static str> {
+        analysis::TABLES.iter().map(|def| def.name).collect()
+    }
+
+    fn table(&self, py: Python<'_>, name: String) -> PyResult<PyTable> {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
+        if let Some(table) = built {
+            return Ok(PyTable(table));
+        }
+        let trace = Arc::clone(&self.trace);
+        let key = name.clone();
+        let table = run(py, self.threads, None, move |_| analysis::table(&trace, &name))?;
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).insert(key, table.clone());
+        Ok(PyTable(table))
+    }
+
+    #[expect(clippy::unused_self, reason = "a method in Python")]
+    fn describe_table(&self, name: &str) -> PyResult<Vec<(String, String, String)>> {
+        let columns = analysis::describe(name).map_err(|e| to_py(&e))?;
+        Ok(columns.into_iter().map(|c| (c.name, c.data_type, c.about)).collect())
+    }
+
+    fn payload<'py>(&self, py: Python<'py>, file: u32, offset: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.trace.payload(file, offset)).map_err(|e| to_py(&e))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn payload_by_md5<'py>(&self, py: Python<'py>, md5: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = py.detach(|| self.trace.payload_by_md5(md5)).map_err(|e| to_py(&e))?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    fn metadata(&self, py: Python<'_>, file: u32, offset: u64) -> PyResult<String> {
+        py.detach(|| self.trace.head(file, offset)).map_err(|e| to_py(&e))
+    }
+}
