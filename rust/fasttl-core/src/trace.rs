@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::kind::Kind;
@@ -99,6 +100,8 @@ pub struct Log {
     pub first_us: Option<i64>,
     /// Time of the last record.
     pub last_us: Option<i64>,
+    /// The log of the process that this one was forked from, where it uses strings that only that one defines.
+    pub parent: Option<usize>,
 }
 
 impl Log {
@@ -155,7 +158,12 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
         let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
         key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
     });
-    Ok(Trace { logs, passed, folder, inputs: paths.to_vec() })
+    let mut trace = Trace { logs, passed, folder, inputs: paths.to_vec() };
+    let parents: Vec<Option<usize>> = trace.logs.iter().map(|log| trace.parent_of(log)).collect();
+    for (log, parent) in trace.logs.iter_mut().zip(parents) {
+        log.parent = parent;
+    }
+    Ok(trace)
 }
 
 fn no_records(logs: &[Log]) -> Error {
@@ -183,6 +191,7 @@ fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
         restart: 0,
         first_us: None,
         last_us: None,
+        parent: None,
     };
     let view = match log.view() {
         Ok(view) => view,
@@ -252,26 +261,28 @@ fn main_process(index: &Index) -> Option<u64> {
     counts.into_iter().max_by_key(|&(_, count)| count).map(|(id, _)| id)
 }
 
-/// A new run starts where a process begins after all earlier ones have ended; within a run the files of one
-/// rank are numbered by time.
+/// A new run starts where a process begins after all earlier ones have ended. What is known of an end is the
+/// last record, and a rank may log its first after another has logged its last; so the process must also be
+/// of a rank that the run has already. Within a run the files of one rank are numbered by time.
 fn assign_runs(logs: &mut [Log]) {
     let mut order: Vec<usize> = (0..logs.len()).collect();
     let start = |log: &Log| log.first_us.unwrap_or(log.file.modified_us);
     order.sort_by_key(|&at| logs.get(at).map(|log| (start(log), log.file.path.clone())));
     let (mut run, mut end) = (0, None);
-    let mut seen: Vec<(u32, Option<i32>)> = Vec::new();
+    let mut seen: FxHashMap<(u32, Option<i32>), u32> = FxHashMap::default();
     for at in order {
         let Some(log) = logs.get_mut(at) else { continue };
         let begins = start(log);
         // Without a record there is no time to go by: such a log belongs to the run at hand.
-        if log.first_us.is_some() && end.is_some_and(|end| begins > end) {
+        let again = seen.contains_key(&(run, log.rank));
+        if log.first_us.is_some() && again && end.is_some_and(|end| begins > end) {
             run += 1;
         }
         end = end.max(log.last_us);
         log.run = run;
-        let key = (run, log.rank);
-        log.restart = u32::try_from(seen.iter().filter(|k| **k == key).count()).unwrap_or(u32::MAX);
-        seen.push(key);
+        let before = seen.entry((run, log.rank)).or_default();
+        log.restart = *before;
+        *before += 1;
     }
 }
 
@@ -300,20 +311,22 @@ fn select(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
 impl Trace {
     /// The log that a forked process took its strings from: a file of the same rank that was begun earlier
     /// and defines what this one lacks. `None` where that is not certain.
-    fn parent(&self, child: &Log) -> Option<&Log> {
+    fn parent_of(&self, child: &Log) -> Option<usize> {
         let own = child.index.strings.defs().first().map(|d| d.id);
+        // A process that was not forked defines its strings from 0 on.
+        if own == Some(0) {
+            return None;
+        }
         let begun = child.first_us?;
-        let mut candidates = self.logs.iter().filter(|log| {
+        let mut candidates = self.logs.iter().enumerate().filter(|(_, log)| {
             let strings = log.index.strings.defs();
             log.rank == child.rank
                 && log.run == child.run
                 && log.pid != child.pid
                 && log.first_us.is_some_and(|t| t <= begun)
                 && strings.first().is_some_and(|d| d.id == 0)
-                // A forked process goes on counting where its parent was.
-                && own.is_none_or(|own| own > 0)
         });
-        let parent = candidates.next()?;
+        let (parent, _) = candidates.next()?;
         candidates.next().is_none().then_some(parent)
     }
 
@@ -326,7 +339,7 @@ impl Trace {
         if id < 0 || lowest_own.is_some_and(|own| id > own) {
             return None;
         }
-        self.parent(log)?.string(id, u64::MAX)
+        self.logs.get(log.parent?)?.string(id, u64::MAX)
     }
 
     /// Number of records that belong to no compile and are not free of one by nature.

@@ -175,30 +175,62 @@ pub struct Compile {
     ended: bool,
 }
 
-/// The compiles of a log, in order of their first record. `bytes` are the log's.
-pub(crate) fn compiles(log: &Log, bytes: &[u8]) -> Vec<Compile> {
+/// The compiles of a log, in order of their first record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Compiles {
+    list: Vec<Compile>,
+    by_key: FxHashMap<(u32, CompileId), usize>,
+}
+
+impl std::ops::Deref for Compiles {
+    type Target = [Compile];
+
+    fn deref(&self) -> &[Compile] {
+        &self.list
+    }
+}
+
+impl Compiles {
+    /// The compile of a generation; `id` with or without attempt.
+    pub(crate) fn get(&self, generation: u32, id: CompileId) -> Option<&Compile> {
+        self.list.get(*self.by_key.get(&(generation, id.without_attempt()))?)
+    }
+
+    /// The compile of the latest generation that has this id.
+    pub(crate) fn newest(&self, id: CompileId) -> Option<&Compile> {
+        let latest = self.list.last()?.generation;
+        (0..=latest).rev().find_map(|generation| self.get(generation, id))
+    }
+
+    pub(super) fn into_list(self) -> Vec<Compile> {
+        self.list
+    }
+}
+
+/// Finds the compiles of a log and what became of them. `bytes` are the log's.
+pub(crate) fn compiles(log: &Log, bytes: &[u8]) -> Compiles {
     let mut compiles = gather(log);
     // Releases before 2.6 logged no graph breaks of their own.
     let tells_breaks = log.index.names.names.iter().any(|n| n == "torch_version" || n == "dynamo_graph_break_reason");
-    compiles.par_iter_mut().for_each(|compile| fill(compile, log, bytes, tells_breaks));
+    compiles.list.par_iter_mut().for_each(|compile| fill(compile, log, bytes, tells_breaks));
     compiles
 }
 
 /// One pass over the records: which belong to which compile.
-fn gather(log: &Log) -> Vec<Compile> {
+fn gather(log: &Log) -> Compiles {
     let names = &log.index.names;
     let ids: Vec<CompileId> = names.ids.iter().map(|id| id.without_attempt()).collect();
-    let mut by_key: FxHashMap<(u32, CompileId), usize> = FxHashMap::default();
-    let mut compiles: Vec<Compile> = Vec::new();
+    let mut compiles = Compiles::default();
     for (at, record) in log.index.records.iter().enumerate() {
         let Some(id) = ids.get(record.id as usize).copied().filter(|id| id.frame_compile_id.is_some()) else {
             continue;
         };
+        let Compiles { list, by_key } = &mut compiles;
         let index = *by_key.entry((record.generation, id)).or_insert_with(|| {
-            compiles.push(Compile::new(record, id, at));
-            compiles.len() - 1
+            list.push(Compile::new(record, id, at));
+            list.len() - 1
         });
-        if let Some(compile) = compiles.get_mut(index) {
+        if let Some(compile) = list.get_mut(index) {
             compile.take(log, record, at);
         }
     }
@@ -299,8 +331,10 @@ fn fill(compile: &mut Compile, log: &Log, bytes: &[u8], tells_breaks: bool) {
         .iter()
         .filter_map(|&at| Some((at, metrics_fields(log.index.metadata(record(at)?, bytes)))))
         .collect();
+    let breaks: Vec<BreakPlace> =
+        compile.breaks.iter().filter_map(|&at| break_place(&log.index.payload(record(at)?, bytes).text())).collect();
     for (at, fields) in &all {
-        take_metrics(compile, *at, fields);
+        take_metrics(compile, *at, fields, &breaks);
     }
     for at in compile.backward.clone() {
         let Some(found) = record(at).filter(|r| is_metrics(r)) else { continue };
@@ -323,7 +357,26 @@ fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>) {
+/// Where a graph break was, as its artifact says.
+struct BreakPlace {
+    /// First line of the reason, as restarts repeat it.
+    reason: String,
+    file: String,
+    line: Option<i64>,
+}
+
+/// Reads a `dynamo_graph_break_reason`: `Graph break in user code at <file>:<line>`, then
+/// `Graph Break Reason: <reason>`.
+fn break_place(text: &[u8]) -> Option<BreakPlace> {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.lines();
+    let place = lines.next()?.strip_prefix("Graph break in user code at ")?;
+    let reason = lines.next()?.strip_prefix("Graph Break Reason: ")?;
+    let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
+    Some(BreakPlace { reason: reason.to_owned(), file: file.to_owned(), line: line.parse().ok() })
+}
+
+fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &[BreakPlace]) {
     compile.name = fields.text("co_name").or(compile.name.take());
     compile.file = fields.text("co_filename").or(compile.file.take());
     compile.line = fields.int("co_firstlineno").or(compile.line);
@@ -342,7 +395,9 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>) {
     }
     for reason in fields.texts("restart_reasons").unwrap_or_default() {
         let kind = FailureKind::Restart;
-        compile.failures.push(Failure { kind, error: None, reason, place: None, record: at });
+        let place = breaks.iter().find(|b| !b.reason.is_empty() && reason.starts_with(&b.reason));
+        let place = place.map(|b| (b.file.clone(), b.line));
+        compile.failures.push(Failure { kind, error: None, reason, place, record: at });
     }
     if let Some(error) = fields.text("fail_type") {
         let file = fields.text("fail_user_frame_filename");

@@ -22,6 +22,9 @@ pub struct Prefix<'a> {
     pub json_at: usize,
 }
 
+/// No path is longer (`PATH_MAX` is 4,096); the search for its end stops there.
+const LONGEST_PATH: usize = 8192;
+
 /// Bytes of level, date and time up to the blank before the id.
 const FIXED: usize = "V1129 23:51:41.631000".len();
 
@@ -58,7 +61,7 @@ pub fn parse(line: &[u8]) -> Option<Prefix<'_>> {
 
 /// Splits `torch/x.py:303] {…` at the first `:<digits>] {`; the offset is that of the brace.
 fn place(text: &[u8]) -> Option<(&[u8], &[u8], usize)> {
-    for colon in memchr::memchr_iter(b':', text) {
+    for colon in memchr::memchr_iter(b':', text.get(..LONGEST_PATH.min(text.len()))?) {
         let after = text.get(colon + 1..)?;
         let digits = after.iter().take_while(|b| b.is_ascii_digit()).count();
         if digits > 0 && colon > 0 && after.get(digits..digits + 3) == Some(b"] {") {

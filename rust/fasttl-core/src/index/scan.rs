@@ -15,6 +15,9 @@ use crate::format::payload::{self, LineEnd, Payload, next_line};
 use crate::format::prefix::{self, Prefix};
 use crate::format::{frame, strict};
 
+/// So many texts that look like heads are tried in a damaged payload.
+const MOST_LOOKALIKES: usize = 1000;
+
 /// Whether payloads are checked against the md5 in their heads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
@@ -56,6 +59,8 @@ pub(super) fn scan(bytes: &[u8], range: Range<usize>, line_end: LineEnd, verify:
         bytes: bytes.get(..range.end).unwrap_or(bytes),
         at: range.start,
         line: 0,
+        line_ends: range.start,
+        torn_line: false,
         line_end,
         verify,
         ends_file: range.end == bytes.len(),
@@ -84,6 +89,11 @@ struct Scan<'a> {
     at: usize,
     /// Lines that ended before `at`.
     line: u64,
+    /// End of the line that `at` is in, as far as it was looked for.
+    line_ends: usize,
+    /// Whether a record of this line was torn: then its records are told apart by their prefixes alone, so
+    /// that a line of many torn records takes no more time than its length.
+    torn_line: bool,
     line_end: LineEnd,
     verify: Verify,
     ends_file: bool,
@@ -100,8 +110,13 @@ impl<'a> Scan<'a> {
 
     /// Reads what starts at `at`, which is the start of a line or of a record inside one.
     fn line(&mut self) {
-        let (line, len) = next_line(self.rest());
-        let text = self.line_end.strip(line);
+        if self.at >= self.line_ends {
+            self.line_ends = self.at + next_line(self.rest()).1;
+            self.torn_line = false;
+        }
+        let len = self.line_ends - self.at;
+        let rest = self.rest().get(..len).unwrap_or_default();
+        let text = self.line_end.strip(rest.strip_suffix(b"\n").unwrap_or(rest));
         if text.is_empty() {
             self.blank(len);
         } else if text.first() == Some(&b'\t') {
@@ -191,7 +206,8 @@ impl<'a> Scan<'a> {
     /// A line with a prefix: the head of a record, of two torn into one, or of none.
     fn record(&mut self, line: &'a [u8], len: usize, lead: usize, prefix: &Prefix<'a>) {
         let json_at = lead + prefix.json_at;
-        let json = line.get(json_at..).unwrap_or_default();
+        let next = if self.torn_line { prefix::find(line, lead + 1) } else { None };
+        let json = line.get(json_at..next.unwrap_or(line.len())).unwrap_or_default();
         let envelope = match envelope::parse(json) {
             Ok(envelope) => envelope,
             Err(error) => {
@@ -201,7 +217,7 @@ impl<'a> Scan<'a> {
         };
         let after = json.get(envelope.len..).unwrap_or_default();
         // A record that starts right behind the head, without a line feed between, is the next one.
-        let torn = prefix::find(line, json_at + envelope.len);
+        let torn = next.or_else(|| prefix::find(line, json_at + envelope.len));
         let head_len = torn.unwrap_or(len);
         let start = self.at;
         self.describe(start, head_len, json_at, prefix, &envelope);
@@ -223,6 +239,7 @@ impl<'a> Scan<'a> {
             let detail = format!("another record starts inside this one, {next} bytes in");
             let n = self.own(ProblemKind::TornRecord, next, detail);
             self.last = Last::Problem(n);
+            self.torn_line = true;
             self.advance(next);
             return;
         }
@@ -424,7 +441,8 @@ impl<'a> Scan<'a> {
     /// the text of only those in `text`.
     fn torn_payload(&mut self, raw: &[u8]) -> usize {
         let mut from = 0;
-        while let Some(at) = find_in_lines(raw, from) {
+        for _ in 0..MOST_LOOKALIKES {
+            let Some(at) = find_in_lines(raw, from) else { break };
             let (line, _) = next_line(raw.get(at..).unwrap_or_default());
             let whole =
                 prefix::parse(line).and_then(|p| line.get(p.json_at..)).is_some_and(|j| envelope::parse(j).is_ok());

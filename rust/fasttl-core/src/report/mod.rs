@@ -17,6 +17,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::analysis::compiles::compiles;
 use crate::error::Result;
@@ -183,19 +184,19 @@ fn folder_name(folder: &Path) -> String {
 /// ones, `process_<pid>` for logs without rank.
 fn places(trace: &Trace) -> Vec<Place> {
     let name = trace.folder.as_deref().map_or_else(|| "job".to_owned(), folder_name);
+    // Logs stand by rank and time; a rank, or a process without one, may have several.
+    let key = |log: &Log| (log.rank, log.pid.filter(|_| log.rank.is_none()));
+    let mut starts: FxHashMap<(Option<i32>, Option<u64>), usize> = FxHashMap::default();
+    for log in &trace.logs {
+        *starts.entry(key(log)).or_default() += 1;
+    }
+    let mut given: FxHashMap<(Option<i32>, Option<u64>), usize> = FxHashMap::default();
     let mut places: Vec<Place> = Vec::new();
-    for (at, log) in trace.logs.iter().enumerate() {
-        let same: Vec<usize> = (0..trace.logs.len())
-            .filter(|&n| {
-                trace
-                    .logs
-                    .get(n)
-                    .is_some_and(|other| other.rank == log.rank && (log.rank.is_some() || other.pid == log.pid))
-            })
-            .collect();
-        let nth = same.iter().position(|&n| n == at).unwrap_or(0);
+    for log in &trace.logs {
+        let nth = *given.entry(key(log)).and_modify(|n| *n += 1).or_insert(0);
+        let newest = starts.get(&key(log)).is_some_and(|all| nth + 1 == *all);
         let (folder, heading) = match (log.rank, log.pid) {
-            (Some(rank), _) if nth + 1 == same.len() => (format!("rank_{rank}"), format!("rank {rank}")),
+            (Some(rank), _) if newest => (format!("rank_{rank}"), format!("rank {rank}")),
             (Some(rank), _) => (format!("rank_{rank}.restart_{nth}"), format!("rank {rank}, start {nth}")),
             (None, pid) => {
                 let pid = pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());

@@ -76,6 +76,8 @@ pub(super) struct Plan {
     pub(super) directory: Vec<(CompileId, Vec<Entry>)>,
     /// The file that `raw.jsonl` names for a record's payload, by record.
     pub(super) payload_files: Vec<(usize, RelPath)>,
+    /// Where an id stands in `directory`.
+    pub(super) by_id: FxHashMap<CompileId, usize>,
     /// Dumped sources by the number in their name.
     pub(super) dumps: FxHashMap<u64, RelPath>,
 }
@@ -90,7 +92,6 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
         namer: Namer::default(),
         number: 0,
         extra: 0,
-        by_id: FxHashMap::default(),
         by_md5: FxHashMap::default(),
         dumps: FxHashMap::default(),
         plan: Plan::default(),
@@ -109,7 +110,6 @@ struct Planner<'a> {
     namer: Namer,
     number: u32,
     extra: u32,
-    by_id: FxHashMap<CompileId, usize>,
     by_md5: FxHashMap<[u8; 16], RelPath>,
     /// Dumped sources by name, with the md5 of what they hold.
     dumps: FxHashMap<String, ([u8; 16], RelPath)>,
@@ -146,8 +146,8 @@ impl Planner<'_> {
 
     /// The directory's list for an id.
     fn slot(&mut self, id: CompileId) -> usize {
-        let directory = &mut self.plan.directory;
-        *self.by_id.entry(id).or_insert_with(|| {
+        let Plan { directory, by_id, .. } = &mut self.plan;
+        *by_id.entry(id).or_insert_with(|| {
             directory.push((id, Vec::new()));
             directory.len() - 1
         })

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::analysis::Compile;
+use crate::analysis::compiles::Compiles;
 use crate::format::frame::Frame;
 use crate::format::time::iso;
 use crate::report::html::POLICY;
@@ -20,7 +21,7 @@ pub(crate) struct Site<'a> {
     /// Its bytes.
     pub(crate) bytes: &'a [u8],
     /// Its compiles.
-    pub(crate) compiles: &'a [Compile],
+    pub(crate) compiles: &'a Compiles,
     /// Its files.
     pub(crate) plan: &'a Plan,
     /// What a page in the log's own folder writes before `fasttl/app.css`: empty, or `../` in a job.
@@ -115,8 +116,7 @@ impl Site<'_> {
     /// The compile of a record: generation and id without attempt.
     pub(crate) fn compile_of(&self, record: usize) -> Option<&Compile> {
         let record = self.log.index.records.get(record)?;
-        let id = self.log.index.names.id(record).without_attempt();
-        self.compiles.iter().find(|c| c.generation == record.generation && c.id == id)
+        self.compiles.get(record.generation, self.log.index.names.id(record))
     }
 }
 

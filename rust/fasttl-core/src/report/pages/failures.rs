@@ -32,7 +32,7 @@ pub(crate) fn failures_page(site: &Site<'_>, pages: &Pages) -> Result<String> {
     let metrics: rustc_hash::FxHashMap<usize, &RelPath> =
         site.plan.files.iter().filter(|f| f.content == Content::Metrics).map(|f| (f.record, &f.path)).collect();
     let mut rows: Vec<(usize, Row)> = Vec::new();
-    for compile in site.compiles {
+    for compile in site.compiles.iter() {
         for failure in &compile.failures {
             let id = site.log.index.records.get(failure.record).map(|r| site.log.index.names.id(r)).unwrap_or_default();
             let place = failure.place.as_ref().map(|(file, line)| match line {

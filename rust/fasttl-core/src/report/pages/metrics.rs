@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::common::{FrameView, Link, Page, Site, anchor, duration, link_to, place, size};
+use super::rank::is_web;
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::parse_stack;
@@ -14,13 +15,16 @@ use crate::index::{KindId, Record};
 use crate::report::configs::Configs;
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
-use crate::report::plan::Target;
+use crate::report::plan::{Entry, Target};
 use crate::report::tree::Tree;
 use crate::tables::{Fields, METRIC_FIELDS, MetricType, metrics_fields};
 use crate::trace::Log;
 
 /// Longer values are folded.
 const LONG: usize = 240;
+
+/// Lines that the pages of one compile have together for its files.
+const FILE_LINES: usize = 50_000;
 
 /// Records about symbolic sizes, by generation and compile id without attempt.
 pub(crate) type Shapes = FxHashMap<(u32, CompileId), Vec<usize>>;
@@ -170,9 +174,10 @@ pub(crate) fn metrics_page<'a>(
         specializations: Vec::new(),
         guards_added: Vec::new(),
         symbols: Vec::new(),
-        files: files(site, id.collapsed(), path),
+        files: files(site, id.collapsed(), compile.map_or(1, |c| c.metrics.len() + c.backward.len()), path),
     };
-    if record.kind.is(Kind::CompilationMetrics) {
+    // A hostile log has a thousand metrics of one compile; what belongs to the compile stands with the first.
+    if compile.is_some_and(|c| c.metrics.first() == Some(&at)) {
         let of_compile = shapes.get(&(record.generation, id.without_attempt()));
         for at in of_compile.into_iter().flatten() {
             if let Some(record) = index.records.get(*at) {
@@ -320,21 +325,23 @@ fn shape(site: &Site<'_>, record: &Record, depth: usize, context: &mut Context) 
     }
 }
 
-/// The other files of the compile.
-fn files(site: &Site<'_>, id: CompileId, own: &RelPath) -> Vec<FileLink> {
-    let entries = site.plan.directory.iter().find(|(of, _)| *of == id).map(|(_, entries)| entries.as_slice());
-    let link = |entry: &crate::report::plan::Entry| match &entry.target {
+/// The other files of the compile. All of them on all of its pages of metrics would be the square of what
+/// the log has, so many pages share a bounded number of lines.
+fn files(site: &Site<'_>, id: CompileId, pages: usize, own: &RelPath) -> Vec<FileLink> {
+    let entries = site.plan.by_id.get(&id).and_then(|slot| site.plan.directory.get(*slot)).map(|(_, entries)| entries);
+    let link = |entry: &Entry| match &entry.target {
         Target::File(path) if path == own => None,
-        Target::File(path) => {
-            Some(FileLink { href: link_to(path, own.depth()), name: entry.name.clone(), number: entry.number })
-        }
-        Target::Link(url) => super::rank::is_web(url).then(|| FileLink {
-            href: url.clone(),
-            name: entry.name.clone(),
-            number: entry.number,
-        }),
+        Target::File(path) => Some(FileLink::new(link_to(path, own.depth()), entry)),
+        Target::Link(url) => is_web(url).then(|| FileLink::new(url.clone(), entry)),
     };
-    entries.unwrap_or_default().iter().filter_map(link).collect()
+    let most = (FILE_LINES / pages.max(1)).max(20);
+    entries.into_iter().flatten().filter_map(link).take(most).collect()
+}
+
+impl FileLink {
+    fn new(href: String, entry: &Entry) -> Self {
+        Self { href, name: entry.name.clone(), number: entry.number }
+    }
 }
 
 #[cfg(test)]

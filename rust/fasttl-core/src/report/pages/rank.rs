@@ -59,13 +59,23 @@ pub(crate) fn summary(compiles: &[Compile]) -> Summary {
         sum.compile_s += compile.phases.frame_s.unwrap_or(0.0) + compile.phases.backward_s.unwrap_or(0.0);
         let failure = compile.failures.iter().find(|f| f.kind == FailureKind::Failure);
         if let (None, Some(failure)) = (&sum.first_failure, failure) {
-            let reason = failure.reason.lines().next().unwrap_or_default();
+            let reason = first_words(&failure.reason);
             let kind = failure.error.as_deref().unwrap_or("error");
             sum.first_failure =
                 Some(format!("{} {}: {kind}: {reason}", compile.id, compile.name.as_deref().unwrap_or("")));
         }
     }
     sum
+}
+
+/// The first line of a message, and the next where the first only leads up to it.
+fn first_words(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next() {
+        Some(next) if first.ends_with(':') => format!("{first} {next}"),
+        _ => first.to_owned(),
+    }
 }
 
 #[derive(Serialize)]
@@ -418,7 +428,7 @@ pub(crate) fn is_web(url: &str) -> bool {
 }
 
 fn section(site: &Site<'_>, id: crate::format::compile_id::CompileId, entries: &[Entry]) -> Section {
-    let compile = site.compiles.iter().rev().find(|c| c.id == id.without_attempt());
+    let compile = site.compiles.newest(id);
     let label = id.label();
     Section {
         anchor: label.clone(),

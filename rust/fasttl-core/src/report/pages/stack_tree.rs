@@ -52,7 +52,7 @@ struct Tree {
 /// The tree of all compiles' stacks.
 pub(crate) fn compile_tree(site: &Site<'_>) -> Vec<TreeRow> {
     let mut tree = Tree::new();
-    for compile in site.compiles {
+    for compile in site.compiles.iter() {
         let Some(start) = compile.start.and_then(|at| site.log.index.records.get(at)) else { continue };
         tree.insert(site, trim(site, &compile.stack, start.offset), start.offset, link(compile));
     }
