@@ -342,11 +342,17 @@ impl Trace {
         self.logs.get(log.parent?)?.string(id, u64::MAX)
     }
 
-    /// Number of records that belong to no compile and are not free of one by nature.
+    /// Number of records that belong to no compile and are not free of one by nature: strings, timing events,
+    /// and what is logged about the process.
     pub fn records_without_compile(&self) -> usize {
-        let free = |r: &index::Record| r.kind.is(Kind::Str) || r.kind.is(Kind::ChromiumEvent);
-        let logs = self.logs.iter();
-        logs.map(|log| log.index.records.iter().filter(|r| !free(r) && log.index.names.id(r).is_none()).count()).sum()
+        let about_process = |log: &Log, r: &index::Record| {
+            matches!(log.index.names.name(r), Some("torch_version" | "compile_worker_status"))
+        };
+        let unknown = |log: &Log, r: &index::Record| {
+            let free = r.kind.is(Kind::Str) || r.kind.is(Kind::ChromiumEvent) || about_process(log, r);
+            !free && log.index.names.id(r).is_none()
+        };
+        self.logs.iter().map(|log| log.index.records.iter().filter(|r| unknown(log, r)).count()).sum()
     }
 }
 

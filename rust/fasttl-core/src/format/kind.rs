@@ -1,7 +1,7 @@
 //! The record kinds that are known by name, in one list.
 //!
 //! A kind that is not listed here is kept all the same: in the tables, in `raw.jsonl`, and with its
-//! payload. To list a kind, add a line below; `docs/kinds.md` is made from it.
+//! payload. To list a kind, add a line below.
 
 /// What a record becomes in the standard report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,6 +63,17 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Writes the text to `out`, however large it is, without holding it.
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        let mut written = Ok(());
+        self.pieces(|piece| {
+            if written.is_ok() {
+                written = out.write_all(piece);
+            }
+        });
+        written
+    }
+
     /// Appends the text to `out`.
     pub fn read_into(&self, out: &mut Vec<u8>) {
         out.reserve(self.raw.len());

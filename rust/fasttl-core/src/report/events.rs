@@ -1,5 +1,6 @@
 //! `chromium_events.json`: the timing events of a log, in its order, as Perfetto and `chrome://tracing` read them.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use crate::format::kind::Kind;
@@ -19,14 +20,33 @@ pub(super) fn write(out: &mut dyn Write, log: &Log, bytes: &[u8]) -> io::Result<
         log.index.payload(record, bytes).read_into(&mut text);
         out.write_all(if first { b"\n" } else { b",\n" })?;
         first = false;
-        let suspect = [&b"NaN"[..], b"Infinity", b"\\u"].iter().any(|w| memchr::memmem::find(&text, w).is_some());
-        if suspect || std::str::from_utf8(&text).is_err() {
-            out.write_all(&to_strict(&text))?;
-        } else {
-            out.write_all(&text)?;
-        }
+        out.write_all(&strict_text(&text))?;
     }
     out.write_all(b"\n]\n")
+}
+
+/// Strict JSON for an event; nearly all are, and are not read again for it.
+fn strict_text(text: &[u8]) -> Cow<'_, [u8]> {
+    let suspect = [&b"NaN"[..], b"Infinity", b"\\u"].iter().any(|w| memchr::memmem::find(text, w).is_some());
+    if suspect || std::str::from_utf8(text).is_err() { to_strict(text) } else { Cow::Borrowed(text) }
+}
+
+/// The event with another `pid`; `None` for what is no object.
+///
+/// PyTorch writes `"pid": 0` on a line of its own, last or before `"s"`; a line feed cannot stand in a
+/// string, so what looks like that line is that line.
+fn with_pid(text: &[u8], pid: i64) -> Option<Vec<u8>> {
+    const LINE: &[u8] = b"\n\"pid\": 0";
+    if let Some(at) = memchr::memmem::rfind(text, LINE) {
+        let (before, line_and_rest) = text.split_at_checked(at)?;
+        let rest = line_and_rest.get(LINE.len()..)?;
+        if matches!(rest, b"\n}" | b",\n\"s\": \"p\"\n}") {
+            return Some([before, format!("\n\"pid\": {pid}").as_bytes(), rest].concat());
+        }
+    }
+    let mut event: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
+    event.insert("pid".to_owned(), pid.into());
+    serde_json::to_vec(&event).ok()
 }
 
 /// Writes the events of several logs as one array; `pid` tells the logs apart.
@@ -35,21 +55,38 @@ pub(super) fn write_merged<'l>(
     logs: impl Iterator<Item = (i64, &'l Log, crate::error::Result<crate::input::View>)>,
 ) -> io::Result<()> {
     out.write_all(b"[")?;
+    let mut text = Vec::new();
     let mut first = true;
     for (pid, log, view) in logs {
         // A log that is gone by now is named where its own report is written.
         let Ok(view) = view else { continue };
         for record in log.index.records.iter().filter(|r| r.kind.is(Kind::ChromiumEvent) && r.mark != Mark::Broken) {
-            let text = log.index.payload(record, &view).text();
-            let Ok(mut event) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&to_strict(&text))
-            else {
-                continue;
-            };
-            event.insert("pid".to_owned(), pid.into());
+            text.clear();
+            log.index.payload(record, &view).read_into(&mut text);
+            let strict = strict_text(&text);
+            let Some(event) = with_pid(&strict, pid) else { continue };
             out.write_all(if first { b"\n" } else { b",\n" })?;
             first = false;
-            serde_json::to_writer(&mut *out, &event)?;
+            out.write_all(&event)?;
         }
     }
     out.write_all(b"\n]\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pids_are_replaced_where_they_stand() {
+        let pid = |text: &str| with_pid(text.as_bytes(), 7).map(|t| String::from_utf8(t).unwrap());
+        let real = "{\n\"args\": {\n\"pid\": 0\n},\n\"tid\": 0,\n\"pid\": 0";
+        let wanted = "{\n\"args\": {\n\"pid\": 0\n},\n\"tid\": 0,\n\"pid\": 7";
+        for rest in ["\n}", ",\n\"s\": \"p\"\n}"] {
+            assert_eq!(pid(&format!("{real}{rest}")).unwrap(), format!("{wanted}{rest}"));
+        }
+        assert_eq!(pid("{\"pid\": 3, \"n\": 1.50}").unwrap(), "{\"pid\":7,\"n\":1.50}");
+        assert_eq!(pid("{\"name\": 1}").unwrap(), "{\"name\":1,\"pid\":7}");
+        assert_eq!(pid("[1]"), None);
+    }
 }

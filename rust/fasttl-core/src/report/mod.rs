@@ -34,6 +34,9 @@ use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site};
 use plan::{Content, Plan, Planned, Target, plan};
 use tree::Tree;
 
+/// Payloads larger than this are written piece by piece.
+const IN_MEMORY: u64 = 1 << 20;
+
 /// How generated code is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeStyle {
@@ -319,6 +322,9 @@ impl Writer<'_> {
         let path = &planned.path;
         let text = || index.payload(record, site.bytes).text();
         match planned.content {
+            Content::Payload if record.text_len > IN_MEMORY => {
+                tree.stream(path, |out| index.payload(record, site.bytes).write_to(out))
+            }
             Content::Payload => tree.write(path, &text()),
             Content::Json => {
                 let text = text();
