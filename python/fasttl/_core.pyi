@@ -148,7 +148,7 @@ class Report:
 
     @property
     def messages(self) -> list[str]:
-        """One line for each input that was unreadable, skipped or damaged, naming the file."""
+        """One line for each input that was unreadable or damaged, naming the file."""
 
 def load(
     paths: list[str],

@@ -108,8 +108,14 @@ def test_strict_passes_a_good_job(run, example, tmp_path):
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_strict_compile_id_fails_on_records_without_one(run, example, tmp_path):
+def test_strict_compile_id_passes_a_good_job(run, example, tmp_path):
+    # What is logged about the process, such as torch_version, never has an id.
     result = run(example, "-o", tmp_path / "out", "--strict-compile-id")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_strict_compile_id_fails_on_records_without_one(run, data, tmp_path):
+    result = run(data("export_draft_guard"), "-o", tmp_path / "out", "--strict-compile-id")
     assert result.exit_code == 1
     assert "without a compile id" in result.stderr
     assert (tmp_path / "out" / "index.html").is_file()

@@ -2,7 +2,27 @@
 //!
 //! The data goes one way, and each module imports earlier ones only:
 //! [`input`] → [`format`] → [`index`] → [`tables`] → [`analysis`] → [`report`].
-//! `docs/design.md` tells what each step guarantees.
+//! `docs/design.md` tells what each step guarantees. Between index and tables, [`trace`] puts the logs of a
+//! job in order; [`job`] carries progress and the wish to stop.
+//!
+//! ```
+//! use fasttl_core::{analysis, job, report, trace};
+//!
+//! # fn main() -> Result<(), fasttl_core::error::Error> {
+//! # let dir = tempfile::tempdir().expect("a folder");
+//! let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/crash_3_ranks");
+//! let job = job::Job::default();
+//! job::on_pool(None, || {
+//!     let trace = trace::load(&[example.into()], &trace::LoadOptions::default(), &job)?;
+//!     let frames = analysis::table(&trace, "frames")?;
+//!     assert_eq!(frames.batch.num_rows(), 8);
+//!     let options = report::ReportOptions { out: dir.path().join("out"), ..Default::default() };
+//!     let report = report::write_report(&trace, &options, &job)?;
+//!     assert!(report.index.is_file());
+//!     Ok(())
+//! })
+//! # }
+//! ```
 
 pub mod analysis;
 pub mod error;

@@ -47,7 +47,7 @@ pub(crate) fn write_report(
         code: if plain_text { CodeStyle::PlainText } else { CodeStyle::Page },
         layout: if all_ranks_html { Layout::LandingPage } else { Layout::ByCount },
         header_html: custom_header_html,
-        command: command.to_string_lossy().into_owned(),
+        command: command.into_string().unwrap_or_else(|raw| raw.to_string_lossy().into_owned()),
     };
     let work = move |job: &fasttl_core::job::Job| {
         let trace = trace::load(&paths, &input, job)?;

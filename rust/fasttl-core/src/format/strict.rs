@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{DEPTH_LIMIT, JsonError, Scanner};
+use super::json::{DEPTH_LIMIT, JsonError, Oddities, Scanner};
 
 /// Strict JSON for `text`, which is borrowed where nothing has to change.
 ///
@@ -23,7 +23,7 @@ pub fn to_strict(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Appends `text` as strict JSON with two blanks of indent a level. Yields whether a `NaN` or an
-/// infinity became `null`. When `text` is not JSON nothing is appended.
+/// infinity became `null`. When `text` is not JSON, or is nested too deep, nothing is appended.
 pub fn pretty(text: &[u8], out: &mut Vec<u8>) -> Result<bool, JsonError> {
     let mut scanner = Scanner::new(text);
     scanner.skip_space();
@@ -32,6 +32,9 @@ pub fn pretty(text: &[u8], out: &mut Vec<u8>) -> Result<bool, JsonError> {
     scanner.skip_space();
     if scanner.pos() != text.len() {
         return Err(JsonError { at: scanner.pos(), expected: "the end of the text", ended: false });
+    }
+    if scanner.oddities.contains(Oddities::DEEP) {
+        return Err(JsonError { at: 0, expected: "less nesting", ended: false });
     }
     out.reserve(end + end / 4);
     Ok(rewrite(text.get(..end).unwrap_or(text), out, Layout::Pretty))
@@ -196,5 +199,7 @@ mod tests {
         assert_eq!(String::from_utf8(out).unwrap(), "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": \"x,{}\"\n}");
         assert!(pretty(b"[1, 2", &mut Vec::new()).is_err());
         assert!(pretty(b"0/0: reason", &mut Vec::new()).is_err());
+        let deep = "[".repeat(300) + &"]".repeat(300);
+        assert!(pretty(deep.as_bytes(), &mut Vec::new()).is_err());
     }
 }

@@ -21,6 +21,8 @@ struct Begun {
 /// Fills in `generation` of all records.
 pub(super) fn assign(index: &mut Index) {
     let ids: Vec<CompileId> = index.names.ids.iter().map(|id| id.without_attempt()).collect();
+    // A later try of the same compile is no new one.
+    let first_try: Vec<bool> = index.names.ids.iter().map(|id| id.attempt.unwrap_or(0) == 0).collect();
     let mut begun: FxHashMap<CompileId, Begun> = FxHashMap::default();
     let mut generation = 0;
     for record in &mut index.records {
@@ -29,7 +31,8 @@ pub(super) fn assign(index: &mut Index) {
             continue;
         };
         let span = record.mark == Mark::Begin;
-        let start = record.kind == KindId::Known(Kind::DynamoStart);
+        let start = record.kind == KindId::Known(Kind::DynamoStart)
+            && first_try.get(record.id as usize).copied().unwrap_or(true);
         let known = begun.get(&id).copied();
         if span || start {
             let again = known

@@ -63,6 +63,20 @@ pub struct Index {
 }
 
 /// Reads a whole file. `modified_us` (microseconds since 1970) gives the year where the log has none.
+///
+/// # Errors
+/// Only when `job` was cancelled: what is wrong with the bytes stands in [`Index::problems`].
+///
+/// ```
+/// use fasttl_core::index::{IndexOptions, index};
+/// use fasttl_core::job::Job;
+///
+/// let log = b"V1129 23:51:41.631000 7 torch/x.py:3] {\"dynamo_start\": {}, \"frame_id\": 0, \"frame_compile_id\": 1}\nnoise\n";
+/// let index = index(log, 0, IndexOptions::default(), &Job::default())?;
+/// assert_eq!(index.names.id(&index.records[0]).to_string(), "0/1");
+/// assert_eq!(index.problems[0].kind.name(), "foreign text");
+/// # Ok::<(), fasttl_core::error::Error>(())
+/// ```
 pub fn index(bytes: &[u8], modified_us: i64, options: IndexOptions, job: &Job) -> Result<Index> {
     let line_end = line_end(bytes);
     let chunks = cut::cut(bytes, options.chunk_len)

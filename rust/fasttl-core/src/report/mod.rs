@@ -30,7 +30,7 @@ use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
-use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site};
+use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
 use plan::{Content, Plan, Planned, Target, plan};
 use tree::Tree;
 
@@ -154,9 +154,13 @@ fn messages(trace: &Trace) -> Vec<String> {
                 Some(format!("{path}: {}", log.file.source.as_ref().err().map_or("unreadable", String::as_str)))
             }
             (LogState::Empty, _) => Some(format!("{path}: has no record")),
-            (LogState::Truncated, n) => Some(format!("{path}: ends inside a record ({n} damaged places in all)")),
+            (LogState::Truncated, n) => {
+                Some(format!("{path}: ends inside a record ({} in all)", plural(n, "damaged place")))
+            }
             (LogState::Complete, 0) => None,
-            (LogState::Complete, n) => Some(format!("{path}: {n} damaged places; see “Problems” on its page")),
+            (LogState::Complete, n) => {
+                Some(format!("{path}: {}; see “Problems” on its page", plural(n, "damaged place")))
+            }
         }
     };
     trace.logs.iter().filter_map(line).collect()
@@ -331,7 +335,7 @@ impl Writer<'_> {
                 let mut out = Vec::new();
                 match strict::pretty(&text, &mut out) {
                     Ok(_) => tree.write(path, &out),
-                    // Some payloads are called JSON and are words.
+                    // Some payloads are called JSON and are words, some are nested deeper than readers follow.
                     Err(_) => tree.write(path, &text),
                 }
             }

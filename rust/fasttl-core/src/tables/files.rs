@@ -18,7 +18,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .i32("rank", "Rank: as its records say, else as its name; null where there is none.", |(_, log)| log.rank)
         .u32(
             "run",
-            "Run within the folder, by time: a new one starts when all earlier processes have ended.",
+            "Run within the folder, by time: a new one starts when a rank begins again after all earlier logs have ended.",
             |(_, log)| Some(log.run),
         )
         .u32("restart", "N-th file of its rank in its run, by time.", |(_, log)| Some(log.restart))

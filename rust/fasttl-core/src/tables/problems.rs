@@ -21,7 +21,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .u32("file", "Number of the log: row of `files`.", |(file, ..)| Some(*file))
         .u64("offset", "Byte at which it starts in the (unpacked) file.", |(.., p)| Some(p.offset))
         .u64("length", "Bytes concerned.", |(.., p)| Some(p.len))
-        .u64("line", "Line in the file, from 1; 0 where it has none.", |(.., p)| Some(p.line))
+        .u64("line", "Line in the file, from 1; null where it has none.", |(.., p)| (p.line > 0).then_some(p.line))
         .name("kind", "What it is.", |(.., p)| Some(Cow::Borrowed(p.kind.name())))
         .name("severity", "error: something is damaged or lost; note: unusual, nothing is lost.", |(.., p)| {
             Some(Cow::Borrowed(p.kind.severity().name()))

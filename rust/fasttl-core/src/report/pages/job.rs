@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::common::{Page, count, duration, moment, plural, size};
-use super::rank::{Fact, FileLink, Note, Summary, Tile};
+use super::overview::{Fact, Note, Summary, Tile};
+use super::rank::FileLink;
 use crate::error::Result;
 use crate::index::Severity;
 use crate::report::html::Pages;

@@ -4,6 +4,9 @@
 
 use std::ops::Range;
 
+mod details;
+mod payload;
+
 use super::interner::Interner;
 use super::problem::{Problem, ProblemKind};
 use super::record::{Encoding, KindId, Mark, NONE, PayloadState, Record};
@@ -11,12 +14,8 @@ use crate::format::compile_id::CompileId;
 use crate::format::envelope::{self, Envelope, FieldFault};
 use crate::format::json::{self, Oddities};
 use crate::format::kind::Kind;
-use crate::format::payload::{self, LineEnd, Payload, next_line};
+use crate::format::payload::{LineEnd, next_line};
 use crate::format::prefix::{self, Prefix};
-use crate::format::{frame, strict};
-
-/// So many texts that look like heads are tried in a damaged payload.
-const MOST_LOOKALIKES: usize = 1000;
 
 /// Whether payloads are checked against the md5 in their heads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -341,234 +340,10 @@ impl<'a> Scan<'a> {
             self.note(ProblemKind::BadUtf8, len, "in the head");
         }
     }
-
-    /// Reads the payload of the record that was just added; `at` is behind its head.
-    fn payload(&mut self, start: usize, md5: &[u8], torn: bool) {
-        let from = self.at;
-        let mut to = from;
-        if !torn {
-            let mut rest = self.rest();
-            loop {
-                let (line, len) = next_line(rest);
-                let text = self.line_end.strip(line);
-                // Blank lines count only between payload lines; behind them they are taken as such.
-                if len == 0 || !(text.first() == Some(&b'\t') || (text.is_empty() && to > from)) {
-                    break;
-                }
-                rest = rest.get(len..).unwrap_or_default();
-                to += len;
-            }
-            // Blank lines between head and payload are noise as well.
-            if to == from {
-                to = self.payload_after_blanks(from);
-            }
-        }
-        let raw = self.bytes.get(from..to).unwrap_or_default();
-        self.text.clear();
-        Payload::new(raw, self.line_end).read_into(&mut self.text);
-        let wanted = payload::parse_md5(md5);
-        let (state, cut) = self.judge(raw, to, wanted);
-        let to = from + cut;
-        self.advance(to - from);
-        let text_len = self.text.len() as u64;
-        if let Some(record) = self.chunk.records.last_mut() {
-            record.len = (to - start) as u64;
-            record.text_len = text_len;
-            record.md5 = wanted.unwrap_or_default();
-            record.payload = state;
-        }
-    }
-
-    /// Where the payload ends that starts behind blank lines at `from`; `from` itself if there is none.
-    fn payload_after_blanks(&self, from: usize) -> usize {
-        let (mut to, mut seen) = (from, false);
-        loop {
-            let (line, len) = next_line(self.bytes.get(to..).unwrap_or_default());
-            let text = self.line_end.strip(line);
-            let payload = text.first() == Some(&b'\t');
-            if len == 0 || !(payload || text.is_empty()) {
-                return if seen { to } else { from };
-            }
-            seen |= payload;
-            to += len;
-        }
-    }
-
-    /// Compares the payload with its md5 and adds rows for what is wrong. Yields its state and how many
-    /// of its bytes belong to it: fewer than all where another record was torn into it.
-    fn judge(&mut self, raw: &[u8], to: usize, wanted: Option<[u8; 16]>) -> (PayloadState, usize) {
-        let at_end = self.ends_file && to == self.bytes.len();
-        if raw.is_empty() {
-            if at_end {
-                self.note(ProblemKind::CutShort, 0, "the log ends before the payload of its last record");
-                return (PayloadState::CutShort, 0);
-            }
-            self.note(ProblemKind::PayloadMissing, 0, "the head names a payload, but none follows");
-            return (PayloadState::Missing, 0);
-        }
-        let mut state = PayloadState::Unchecked;
-        let mut len = raw.len();
-        if self.verify == Verify::Md5 {
-            state = PayloadState::Verified;
-            if wanted != Some(payload::md5(&self.text)) {
-                state = PayloadState::WrongMd5;
-                len = self.torn_payload(raw);
-                if len < raw.len() {
-                    self.note(ProblemKind::TornRecord, len, "another record starts inside this payload");
-                } else if at_end && wanted.is_some() && !self.text.is_empty() {
-                    state = PayloadState::CutShort;
-                    self.note(ProblemKind::CutShort, len, "the log ends inside a payload");
-                } else {
-                    let why = if wanted.is_some() { "the payload has another md5" } else { "has_payload is no md5" };
-                    self.note(ProblemKind::WrongMd5, len, why);
-                }
-            }
-        } else if wanted.is_none() {
-            state = PayloadState::WrongMd5;
-            self.note(ProblemKind::WrongMd5, len, "has_payload is no md5");
-        }
-        // A cut text may end inside a character; that says nothing new.
-        if let Err(error) = std::str::from_utf8(&self.text)
-            && state != PayloadState::CutShort
-        {
-            let detail = format!("in the payload, at byte {} of its text", error.valid_up_to());
-            self.note(ProblemKind::BadUtf8, len, detail);
-        }
-        (state, len)
-    }
-
-    /// Looks for a whole record head inside a damaged payload; yields the bytes before it, and leaves
-    /// the text of only those in `text`.
-    fn torn_payload(&mut self, raw: &[u8]) -> usize {
-        let mut from = 0;
-        for _ in 0..MOST_LOOKALIKES {
-            let Some(at) = find_in_lines(raw, from) else { break };
-            let (line, _) = next_line(raw.get(at..).unwrap_or_default());
-            let whole =
-                prefix::parse(line).and_then(|p| line.get(p.json_at..)).is_some_and(|j| envelope::parse(j).is_ok());
-            if whole {
-                self.text.clear();
-                Payload::new(raw.get(..at).unwrap_or_default(), self.line_end).read_into(&mut self.text);
-                return at;
-            }
-            from = at + 1;
-        }
-        raw.len()
-    }
-
-    /// What some kinds carry that the index itself needs: names, strings, the begin of a compile.
-    fn details(&mut self, start: usize, envelope: &Envelope<'a>) {
-        let Some(record) = self.chunk.records.last() else { return };
-        let KindId::Known(kind) = record.kind else { return };
-        let json_start = start + record.json_at as usize;
-        let meta = self
-            .bytes
-            .get(json_start + envelope.metadata.start..json_start + envelope.metadata.end)
-            .unwrap_or_default();
-        let mut name = None;
-        let mut encoding = Encoding::Absent;
-        match kind {
-            Kind::Artifact => {
-                name = json::member(meta, b"name").and_then(json::unescape);
-                encoding = match json::member(meta, b"encoding") {
-                    Some(b"\"string\"") => Encoding::Text,
-                    Some(b"\"json\"") => Encoding::Json,
-                    Some(_) => Encoding::Unknown,
-                    None => Encoding::Absent,
-                };
-            }
-            Kind::GraphDump | Kind::DumpFile | Kind::Link | Kind::OptimizeDdpSplitChild => {
-                name = json::member(meta, b"name").and_then(json::unescape);
-            }
-            Kind::InductorOutputCode => name = json::member(meta, b"filename").and_then(json::unescape),
-            Kind::Str => self.string(start, meta),
-            Kind::ChromiumEvent => self.span(),
-            _ => {}
-        }
-        if encoding == Encoding::Json || kind == Kind::ChromiumEvent {
-            self.check_numbers();
-        }
-        let name = name.map(|name| self.chunk.names.id(name.as_str()));
-        if let Some(record) = self.chunk.records.last_mut() {
-            record.encoding = encoding;
-            record.name = name.unwrap_or(NONE);
-        }
-    }
-
-    fn string(&mut self, start: usize, meta: &[u8]) {
-        match frame::parse_interned(meta) {
-            Some((id, text)) => self.chunk.strings.push(Interned { offset: start as u64, id, text }),
-            None => self.note_record(ProblemKind::BadField, "str: not a text and a number"),
-        }
-    }
-
-    /// Marks begin and end of the span that is a compile's life.
-    fn span(&mut self) {
-        let mut scanner = json::Scanner::new(&self.text);
-        if scanner.value().is_err() {
-            let whole = |r: &Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
-            // Of a damaged payload there is a row already.
-            if self.chunk.records.last().is_some_and(whole) {
-                self.note_record(ProblemKind::BadPayloadJson, "a timing event");
-            }
-            if let Some(record) = self.chunk.records.last_mut() {
-                record.mark = Mark::Broken;
-            }
-            return;
-        }
-        let is_dynamo = |text: &[u8]| json::member(text, b"name") == Some(b"\"dynamo\"");
-        // The name is the first member; a cheap look tells nearly all other events apart.
-        let head = self.text.get(..40.min(self.text.len())).unwrap_or_default();
-        if memchr::memmem::find(head, b"\"dynamo\"").is_none() || !is_dynamo(&self.text) {
-            return;
-        }
-        let mark = match json::member(&self.text, b"ph") {
-            Some(b"\"B\"") => Mark::Begin,
-            Some(b"\"E\"") => Mark::End,
-            _ => Mark::None,
-        };
-        if let Some(record) = self.chunk.records.last_mut() {
-            record.mark = mark;
-        }
-    }
-
-    /// A row where a JSON payload has numbers that strict JSON lacks.
-    fn check_numbers(&mut self) {
-        let suspect = [&b"NaN"[..], b"Infinity"].iter().any(|w| memchr::memmem::find(&self.text, w).is_some());
-        if suspect && matches!(strict::pretty(&self.text, &mut Vec::new()), Ok(true)) {
-            self.note_record(ProblemKind::NonFinite, "in the payload");
-        }
-    }
-
-    /// A problem about the record that was just read whole.
-    fn note_record(&mut self, kind: ProblemKind, detail: &str) {
-        let Some(record) = self.chunk.records.last() else { return };
-        self.chunk.problems.push(Problem {
-            offset: record.offset,
-            len: record.len,
-            line: record.line,
-            kind,
-            detail: detail.to_owned(),
-            owns_bytes: false,
-        });
-    }
 }
 
 /// The prefix at the start of a line, behind text that is known to be harmless.
 fn head(line: &[u8]) -> Option<(usize, Prefix<'_>)> {
     let lead = prefix::harmless_lead(line);
     Some((lead, prefix::parse(line.get(lead..)?)?))
-}
-
-/// The offset, at `from` or later, of a prefix inside one of the lines of `raw`.
-fn find_in_lines(raw: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    while at < raw.len() {
-        let (line, len) = next_line(raw.get(at..)?);
-        if let Some(found) = prefix::find(line, 0) {
-            return Some(at + found);
-        }
-        at += len;
-    }
-    None
 }

@@ -1,0 +1,111 @@
+//! What some kinds of records carry that the index itself needs: names, strings, the begin of a compile.
+
+use super::{Interned, Scan};
+use crate::format::envelope::Envelope;
+use crate::format::json::{self, Oddities};
+use crate::format::kind::Kind;
+use crate::format::{frame, strict};
+use crate::index::problem::{Problem, ProblemKind};
+use crate::index::record::{Encoding, KindId, Mark, NONE, PayloadState, Record};
+
+impl Scan<'_> {
+    /// What some kinds carry that the index itself needs: names, strings, the begin of a compile.
+    pub(super) fn details(&mut self, start: usize, envelope: &Envelope<'_>) {
+        let Some(record) = self.chunk.records.last() else { return };
+        let KindId::Known(kind) = record.kind else { return };
+        let json_start = start + record.json_at as usize;
+        let meta = self
+            .bytes
+            .get(json_start + envelope.metadata.start..json_start + envelope.metadata.end)
+            .unwrap_or_default();
+        let mut name = None;
+        let mut encoding = Encoding::Absent;
+        match kind {
+            Kind::Artifact => {
+                name = json::member(meta, b"name").and_then(json::unescape);
+                encoding = match json::member(meta, b"encoding") {
+                    Some(b"\"string\"") => Encoding::Text,
+                    Some(b"\"json\"") => Encoding::Json,
+                    Some(_) => Encoding::Unknown,
+                    None => Encoding::Absent,
+                };
+            }
+            Kind::GraphDump | Kind::DumpFile | Kind::Link | Kind::OptimizeDdpSplitChild => {
+                name = json::member(meta, b"name").and_then(json::unescape);
+            }
+            Kind::InductorOutputCode => name = json::member(meta, b"filename").and_then(json::unescape),
+            Kind::Str => self.string(start, meta),
+            Kind::ChromiumEvent => self.span(),
+            _ => {}
+        }
+        if encoding == Encoding::Json || kind == Kind::ChromiumEvent {
+            self.check_numbers();
+        }
+        let name = name.map(|name| self.chunk.names.id(name.as_str()));
+        if let Some(record) = self.chunk.records.last_mut() {
+            record.encoding = encoding;
+            record.name = name.unwrap_or(NONE);
+        }
+    }
+
+    fn string(&mut self, start: usize, meta: &[u8]) {
+        match frame::parse_interned(meta) {
+            Some((id, text)) => self.chunk.strings.push(Interned { offset: start as u64, id, text }),
+            None => self.note_record(ProblemKind::BadField, "str: not a text and a number"),
+        }
+    }
+
+    /// Marks begin and end of the span that is a compile's life.
+    fn span(&mut self) {
+        let mut scanner = json::Scanner::new(&self.text);
+        if scanner.value().is_err() {
+            let whole = |r: &Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
+            // Of a damaged payload there is a row already.
+            if self.chunk.records.last().is_some_and(whole) {
+                self.note_record(ProblemKind::BadPayloadJson, "a timing event");
+            }
+            if let Some(record) = self.chunk.records.last_mut() {
+                record.mark = Mark::Broken;
+            }
+            return;
+        }
+        let is_dynamo = |text: &[u8]| json::member(text, b"name") == Some(b"\"dynamo\"");
+        if scanner.oddities.contains(Oddities::DEEP) {
+            self.note_record(ProblemKind::DeepJson, "in the payload");
+        }
+        // The name is the first member; a cheap look tells nearly all other events apart.
+        let head = self.text.get(..40.min(self.text.len())).unwrap_or_default();
+        if memchr::memmem::find(head, b"\"dynamo\"").is_none() || !is_dynamo(&self.text) {
+            return;
+        }
+        let mark = match json::member(&self.text, b"ph") {
+            Some(b"\"B\"") => Mark::Begin,
+            Some(b"\"E\"") => Mark::End,
+            _ => Mark::None,
+        };
+        if let Some(record) = self.chunk.records.last_mut() {
+            record.mark = mark;
+        }
+    }
+
+    /// A row where a JSON payload has numbers that strict JSON lacks.
+    fn check_numbers(&mut self) {
+        let suspect = [&b"NaN"[..], b"Infinity"].iter().any(|w| memchr::memmem::find(&self.text, w).is_some());
+        if suspect && matches!(strict::pretty(&self.text, &mut Vec::new()), Ok(true)) {
+            self.note_record(ProblemKind::NonFinite, "in the payload");
+        }
+    }
+
+    /// A problem about the record that was just read whole.
+    fn note_record(&mut self, kind: ProblemKind, detail: &str) {
+        let Some(record) = self.chunk.records.last() else { return };
+        self.chunk.problems.push(Problem {
+            offset: record.offset,
+            len: record.len,
+            line: record.line,
+            kind,
+            detail: detail.to_owned(),
+            owns_bytes: false,
+        });
+    }
+}
