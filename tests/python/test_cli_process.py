@@ -1,5 +1,6 @@
 """The command line as a process: exit statuses, streams, interruption."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -87,6 +88,25 @@ def test_ctrl_c_is_status_130_and_leaves_nothing(command, tmp_path):
     assert b"fasttl: interrupted" in errors
     assert b"Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM to send")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_report_that_is_stopped_leaves_nothing(number, tmp_path):
+    # So many files that they cannot all be written before the signal comes.
+    head = 'V1129 23:58:14.528000 1 x.py:1] {"artifact": {"name": "a", "encoding": "string"}, '
+    record = head + '"has_payload": "%s"}\n\t%d\n'
+    records = (record % (hashlib.md5(b"%d" % n, usedforsecurity=False).hexdigest(), n) for n in range(60_000))
+    (tmp_path / "many.log").write_text("".join(records))
+    with subprocess.Popen([*COMMAND, "many.log", "-o", "out"], stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.glob(".fasttl-*/report/-_-_-_-")) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(number)
+        code = process.wait(timeout=30)
+        errors = process.stderr.read()
+    assert code == 130, errors
+    assert [path.name for path in tmp_path.iterdir()] == ["many.log"]
 
 
 def wait_until_reading(process):

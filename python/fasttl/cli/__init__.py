@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shlex
+import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +30,7 @@ from fasttl.exceptions import FasttlError, TraceNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
 
 # Each command is a module here with a function of the same name. A command is
 # imported when it is used: what one needs must not slow down the others, nor the
@@ -230,7 +232,13 @@ def cli() -> None:
     """Group the commands; each does its own work."""
 
 
+def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """End as Ctrl-C does, so that a job that is cancelled leaves no half-written report behind."""
+    raise KeyboardInterrupt
+
+
 def main() -> NoReturn:
     """Run the command line of this process."""
+    signal.signal(signal.SIGTERM, _terminated)
     cli.main(prog_name="fasttl")
     raise AssertionError  # pragma: no cover - the line above leaves the process
