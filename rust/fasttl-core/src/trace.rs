@@ -242,6 +242,7 @@ fn describe(log: &mut Log) {
             owns_bytes: false,
         });
     }
+    log.index.problems.sort_by_key(|p| (p.offset, !p.owns_bytes));
     log.rank = log.index.rank.or(log.file.name_rank);
     log.pid = main_process(&log.index);
     // Instant events and exports may log late; begin and end are the extremes.
@@ -275,7 +276,9 @@ fn assign_runs(logs: &mut [Log]) {
         let begins = start(log);
         // Without a record there is no time to go by: such a log belongs to the run at hand.
         let again = seen.contains_key(&(run, log.rank));
-        if log.first_us.is_some() && again && end.is_some_and(|end| begins > end) {
+        // One that goes on with another's string ids was forked from it, or is a second file of its process.
+        let goes_on = log.index.strings.defs().first().is_some_and(|def| def.id > 0);
+        if log.first_us.is_some() && again && !goes_on && end.is_some_and(|end| begins > end) {
             run += 1;
         }
         end = end.max(log.last_us);
@@ -309,8 +312,9 @@ fn select(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
 }
 
 impl Trace {
-    /// The log that a forked process took its strings from: a file of the same rank that was begun earlier
-    /// and defines what this one lacks. `None` where that is not certain.
+    /// The log that a forked process, or a second file of a process, took its strings from: a file of the same
+    /// rank that was begun earlier and had defined just those that this one goes on from. `None` where that is
+    /// not certain.
     fn parent_of(&self, child: &Log) -> Option<usize> {
         let own = child.index.strings.defs().first().map(|d| d.id);
         // A process that was not forked defines its strings from 0 on.
@@ -318,13 +322,22 @@ impl Trace {
             return None;
         }
         let begun = child.first_us?;
-        let mut candidates = self.logs.iter().enumerate().filter(|(_, log)| {
+        let fits = |log: &Log| {
             let strings = log.index.strings.defs();
+            let before = |id: i64, offset: u64| {
+                let time = log.index.record_at(offset).and_then(|r| r.time_us);
+                time.is_some_and(|time| time < begun).then_some(id)
+            };
+            let last_before = strings.iter().filter_map(|d| before(d.id, d.offset)).max();
+            strings.first().is_some_and(|d| d.id == 0)
+                && own.is_none_or(|own| last_before < Some(own) && strings.iter().any(|d| d.id == own - 1))
+        };
+        let mut candidates = self.logs.iter().enumerate().filter(|(_, log)| {
             log.rank == child.rank
                 && log.run == child.run
-                && log.pid != child.pid
+                && !std::ptr::eq(*log, child)
                 && log.first_us.is_some_and(|t| t <= begun)
-                && strings.first().is_some_and(|d| d.id == 0)
+                && fits(log)
         });
         let (parent, _) = candidates.next()?;
         candidates.next().is_none().then_some(parent)

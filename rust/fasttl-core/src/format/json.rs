@@ -223,7 +223,12 @@ impl<'a> Scanner<'a> {
             }
         }
         self.eat(b'-');
-        self.digits()?;
+        // Nothing writes further digits after a leading zero, and no strict reader takes them.
+        if !self.eat(b'0') {
+            self.digits()?;
+        } else if matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.error("no digit after a leading zero"));
+        }
         if self.eat(b'.') {
             self.digits()?;
         }

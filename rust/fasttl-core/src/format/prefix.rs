@@ -71,6 +71,21 @@ fn place(text: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     None
 }
 
+/// Whether `text`, which ends where the log does, may be the beginning of a prefix: as far as it goes it has a
+/// prefix's shape, and what follows its path and line has not begun.
+pub fn may_begin(text: &[u8]) -> bool {
+    const SHAPE: &[u8] = b"V0000 00:00:00.000000 0";
+    let fits = |(byte, shape): (&u8, &u8)| match shape {
+        b'V' => matches!(byte, b'V' | b'I' | b'W' | b'E' | b'C'),
+        b'0' => byte.is_ascii_digit(),
+        other => byte == other,
+    };
+    let after = text.get(SHAPE.len()..).unwrap_or_default();
+    let open = !text.ends_with(b"\n");
+    open && text.iter().zip(SHAPE).all(fits)
+        && memchr::memmem::find(after, b"] ").is_none_or(|at| at + 2 == after.len())
+}
+
 fn digit(byte: u8) -> Option<u8> {
     byte.is_ascii_digit().then(|| byte - b'0')
 }

@@ -59,7 +59,7 @@ fn rewrite(text: &[u8], out: &mut Vec<u8>, layout: Layout) -> bool {
             b'{' | b'[' => {
                 depth += 1;
                 let next = next_token(text, at + 1);
-                if depth > DEPTH_LIMIT {
+                if depth > DEPTH_LIMIT && !matches!(next, Some(b'}' | b']')) {
                     let mut inner = Scanner::new(text.get(at..).unwrap_or_default());
                     if let Ok(range) = inner.value() {
                         out.extend_from_slice(b"null");

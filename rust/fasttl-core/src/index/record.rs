@@ -132,7 +132,7 @@ pub struct Record {
     pub payload: PayloadState,
     /// What the record says about a compile's life; see [`Mark`].
     pub mark: Mark,
-    /// Whether the head is strict JSON with nothing unusual in it.
+    /// Whether the head, and the payload of a timing event, is strict JSON with nothing unusual in it.
     pub plain: bool,
 }
 

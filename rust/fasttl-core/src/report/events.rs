@@ -20,15 +20,14 @@ pub(super) fn write(out: &mut dyn Write, log: &Log, bytes: &[u8]) -> io::Result<
         log.index.payload(record, bytes).read_into(&mut text);
         out.write_all(if first { b"\n" } else { b",\n" })?;
         first = false;
-        out.write_all(&strict_text(&text))?;
+        out.write_all(&strict_text(&text, record.plain))?;
     }
     out.write_all(b"\n]\n")
 }
 
-/// Strict JSON for an event; nearly all are, and are not read again for it.
-fn strict_text(text: &[u8]) -> Cow<'_, [u8]> {
-    let suspect = [&b"NaN"[..], b"Infinity", b"\\u"].iter().any(|w| memchr::memmem::find(text, w).is_some());
-    if suspect || std::str::from_utf8(text).is_err() { to_strict(text) } else { Cow::Borrowed(text) }
+/// Strict JSON for an event; nearly all are, as the index knows, and are not read again for it.
+fn strict_text(text: &[u8], plain: bool) -> Cow<'_, [u8]> {
+    if plain { Cow::Borrowed(text) } else { to_strict(text) }
 }
 
 /// The event with another `pid`; `None` for what is no object.
@@ -63,7 +62,7 @@ pub(super) fn write_merged<'l>(
         for record in log.index.records.iter().filter(|r| r.kind.is(Kind::ChromiumEvent) && r.mark != Mark::Broken) {
             text.clear();
             log.index.payload(record, &view).read_into(&mut text);
-            let strict = strict_text(&text);
+            let strict = strict_text(&text, record.plain);
             let Some(event) = with_pid(&strict, pid) else { continue };
             out.write_all(if first { b"\n" } else { b",\n" })?;
             first = false;

@@ -41,7 +41,7 @@ pub(super) fn write(
             Some(open) if !has_own(log, record) => {
                 out.write_all(open)?;
                 for (at, (key, value)) in fields.iter().enumerate() {
-                    let comma = if at == 0 && open.ends_with(b"{") { "" } else { ", " };
+                    let comma = if at == 0 && open.trim_ascii_end() == b"{" { "" } else { ", " };
                     write!(out, "{comma}\"{key}\": {value}")?;
                 }
                 out.write_all(b"}\n")?;

@@ -280,13 +280,18 @@ impl Writer<'_> {
             up: place.up,
             heading: &place.heading,
         };
-        tree.make_folders(plan.files.iter().map(|f| &f.path))?;
+        tree.make_folders(plan.files.iter().map(|f| &f.path).chain(plan.same.iter().map(|s| &s.path)))?;
         let shapes = pages::shapes(log);
         let configs = Configs::default();
         let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs };
         let summary = pages::summary(&compiles);
         let (files, wholes) = rayon::join(
-            || plan.files.par_iter().try_for_each(|file| self.file(&shared, file)),
+            || {
+                plan.files
+                    .par_iter()
+                    .try_for_each_init(Scratch::default, |scratch, file| self.file(&shared, file, scratch))?;
+                plan.same.par_iter().try_for_each(|same| tree.link(&same.of, &same.path))
+            },
             || self.wholes(&tree, &site, place, &summary),
         );
         files?;
@@ -318,25 +323,27 @@ impl Writer<'_> {
     }
 
     /// Writes one planned file.
-    fn file(&self, shared: &Shared<'_>, planned: &Planned) -> Result<()> {
+    fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
         let Shared { tree, site, shapes, configs } = shared;
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
-        let text = || index.payload(record, site.bytes).text();
+        let payload = index.payload(record, site.bytes);
+        if planned.content == Content::Payload && record.text_len > IN_MEMORY {
+            return tree.stream(path, |out| payload.write_to(out));
+        }
+        let Scratch { text, out } = scratch;
+        text.clear();
+        payload.read_into(text);
         match planned.content {
-            Content::Payload if record.text_len > IN_MEMORY => {
-                tree.stream(path, |out| index.payload(record, site.bytes).write_to(out))
-            }
-            Content::Payload => tree.write(path, &text()),
+            Content::Payload => tree.write(path, text),
             Content::Json => {
-                let text = text();
-                let mut out = Vec::new();
-                match strict::pretty(&text, &mut out) {
-                    Ok(_) => tree.write(path, &out),
+                out.clear();
+                match strict::pretty(text, out) {
+                    Ok(_) => tree.write(path, out),
                     // Some payloads are called JSON and are words, some are nested deeper than readers follow.
-                    Err(_) => tree.write(path, &text),
+                    Err(_) => tree.write(path, text),
                 }
             }
             Content::Code | Content::Dump => {
@@ -347,12 +354,12 @@ impl Writer<'_> {
                 let raw = site.plan.payload_files.binary_search_by_key(&planned.record, |(at, _)| *at).ok();
                 let raw = raw.and_then(|at| site.plan.payload_files.get(at)).map(|(_, path)| path);
                 let lines = if planned.content == Content::Dump { LineAnchors::Each } else { LineAnchors::None };
-                tree.write(path, &CodePage { path, about, raw, lines }.render(site, self.pages, &text())?)
+                tree.write(path, &CodePage { path, about, raw, lines }.render(site, self.pages, text)?)
             }
             Content::Guards => {
-                tree.write(path, pages::guards_page(site, self.pages, path, &text(), record.offset)?.as_bytes())
+                tree.write(path, pages::guards_page(site, self.pages, path, text, record.offset)?.as_bytes())
             }
-            Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, &text())?.as_bytes()),
+            Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, text)?.as_bytes()),
             Content::Metrics => {
                 let page =
                     pages::metrics_page(site, self.pages, (tree, configs), shapes, (path, planned.record, record))?;
@@ -360,6 +367,13 @@ impl Writer<'_> {
             }
         }
     }
+}
+
+/// Buffers that a thread uses for one file after the other.
+#[derive(Default)]
+struct Scratch {
+    text: Vec<u8>,
+    out: Vec<u8>,
 }
 
 /// What the files of one log share.

@@ -1,5 +1,7 @@
 //! Decides, record by record, which files a log's report has and what they are called.
 
+use std::collections::hash_map;
+
 use rustc_hash::FxHashMap;
 
 use super::CodeStyle;
@@ -12,7 +14,7 @@ use crate::index::{Encoding, Index, KindId, PayloadState, Record};
 use crate::trace::Log;
 
 /// What is written into a planned file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Content {
     /// The payload as it is.
     Payload,
@@ -38,6 +40,15 @@ pub(super) struct Planned {
     /// What it holds.
     pub(super) content: Content,
     /// Where it goes.
+    pub(super) path: RelPath,
+}
+
+/// A file with the same bytes as one that is written.
+#[derive(Clone, Debug)]
+pub(super) struct Same {
+    /// The written one.
+    pub(super) of: RelPath,
+    /// The other.
     pub(super) path: RelPath,
 }
 
@@ -72,6 +83,8 @@ pub(super) struct Entry {
 pub(super) struct Plan {
     /// Files to write.
     pub(super) files: Vec<Planned>,
+    /// Files that hold what another one holds: configurations, graphs that come again.
+    pub(super) same: Vec<Same>,
     /// Entries by the compile that they stand under, in order of first sight.
     pub(super) directory: Vec<(CompileId, Vec<Entry>)>,
     /// The file that `raw.jsonl` names for a record's payload, by record.
@@ -93,6 +106,7 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
         number: 0,
         extra: 0,
         by_md5: FxHashMap::default(),
+        by_content: FxHashMap::default(),
         dumps: FxHashMap::default(),
         plan: Plan::default(),
     };
@@ -111,6 +125,7 @@ struct Planner<'a> {
     number: u32,
     extra: u32,
     by_md5: FxHashMap<[u8; 16], RelPath>,
+    by_content: FxHashMap<([u8; 16], Content), RelPath>,
     /// Dumped sources by name, with the md5 of what they hold.
     dumps: FxHashMap<String, ([u8; 16], RelPath)>,
     plan: Plan,
@@ -194,7 +209,7 @@ impl Planner<'_> {
         let number = self.next_number(standard);
         let folder = compile_folder(self.index.names.id(record));
         let path = self.namer.path(&folder, &name, number, ending);
-        self.plan.files.push(Planned { record: at, content, path: path.clone() });
+        self.file(at, record, content, path.clone());
         let shown = path.as_str().strip_prefix(&format!("{folder}/")).unwrap_or(path.as_str()).to_owned();
         let listed = match number {
             Number::Standard(n) => Some(n),
@@ -230,8 +245,25 @@ impl Planner<'_> {
         if verified {
             self.by_md5.insert(record.md5, path.clone());
         }
-        self.plan.files.push(Planned { record: at, content: Content::Payload, path: path.clone() });
+        self.file(at, record, Content::Payload, path.clone());
         path
+    }
+
+    /// Plans a file; of equal payloads only the first is written.
+    fn file(&mut self, record_at: usize, record: &Record, content: Content, path: RelPath) {
+        let copied = matches!(content, Content::Payload | Content::Json) && record.payload == PayloadState::Verified;
+        if copied {
+            match self.by_content.entry((record.md5, content)) {
+                hash_map::Entry::Occupied(first) => {
+                    self.plan.same.push(Same { of: first.get().clone(), path });
+                    return;
+                }
+                hash_map::Entry::Vacant(first) => {
+                    first.insert(path.clone());
+                }
+            }
+        }
+        self.plan.files.push(Planned { record: record_at, content, path });
     }
 
     fn link(&mut self, at: usize, record: &Record, takes: bool, slot: usize, name: String) {

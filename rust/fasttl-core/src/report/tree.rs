@@ -61,6 +61,14 @@ impl Tree {
         Ok(())
     }
 
+    /// Gives a written file a second name; a copy where the file system has no hard links, or no more of them.
+    pub(super) fn link(&self, of: &RelPath, rel: &RelPath) -> Result<()> {
+        let (from, to) = (self.path(of), self.path(rel));
+        fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop)).map_err(|e| failed(&to, e))?;
+        self.written.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Copies a log as it was when it was read: by the file system where that can be had.
     pub(super) fn copy(&self, rel: &RelPath, source: &Source, bytes: &[u8]) -> Result<()> {
         let Some(from) = source.path() else { return self.write(rel, bytes) };

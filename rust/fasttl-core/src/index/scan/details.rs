@@ -58,7 +58,9 @@ impl Scan<'_> {
     /// Marks begin and end of the span that is a compile's life.
     fn span(&mut self) {
         let mut scanner = json::Scanner::new(&self.text);
-        if scanner.value().is_err() {
+        let value = scanner.value();
+        scanner.skip_space();
+        if value.is_err() || scanner.pos() != self.text.len() {
             let whole = |r: &Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
             // Of a damaged payload there is a row already.
             if self.chunk.records.last().is_some_and(whole) {
@@ -70,8 +72,12 @@ impl Scan<'_> {
             return;
         }
         let is_dynamo = |text: &[u8]| json::member(text, b"name") == Some(b"\"dynamo\"");
-        if scanner.oddities.contains(Oddities::DEEP) {
+        let oddities = scanner.oddities;
+        if oddities.contains(Oddities::DEEP) {
             self.note_record(ProblemKind::DeepJson, "in the payload");
+        }
+        if let (false, Some(record)) = (oddities.is_empty(), self.chunk.records.last_mut()) {
+            record.plain = false;
         }
         // The name is the first member; a cheap look tells nearly all other events apart.
         let head = self.text.get(..40.min(self.text.len())).unwrap_or_default();

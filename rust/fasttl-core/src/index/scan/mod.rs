@@ -124,6 +124,9 @@ impl<'a> Scan<'a> {
             self.record(text, len, lead, &prefix);
         } else if let Some(start) = prefix::find(text, 0) {
             self.stray(ProblemKind::ForeignText, start);
+        } else if self.ends_file && self.at + len == self.bytes.len() && prefix::may_begin(rest) {
+            self.own(ProblemKind::CutShort, len, "the log ends inside the head of a record");
+            self.advance(len);
         } else {
             self.stray(ProblemKind::ForeignText, len);
         }
@@ -226,6 +229,8 @@ impl<'a> Scan<'a> {
         }
         self.advance(head_len);
         self.last = Last::Record;
+        // A record without payload must not be judged by the text of the one before.
+        self.text.clear();
         if let Some(md5) = envelope.has_payload {
             self.payload(start, md5, torn.is_some());
         }
@@ -243,7 +248,8 @@ impl<'a> Scan<'a> {
             return;
         }
         let at_end = self.ends_file && self.at + len == self.bytes.len();
-        let (kind, detail) = if at_end && error.ended {
+        let unterminated = self.bytes.last() != Some(&b'\n');
+        let (kind, detail) = if at_end && (error.ended || unterminated) {
             (ProblemKind::CutShort, "the log ends inside the head of a record".to_owned())
         } else {
             let detail = format!("expected {} at byte {} of the JSON", error.expected, error.at);

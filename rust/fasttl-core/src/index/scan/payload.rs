@@ -84,7 +84,7 @@ impl Scan<'_> {
                 len = self.torn_payload(raw);
                 if len < raw.len() {
                     self.note(ProblemKind::TornRecord, len, "another record starts inside this payload");
-                } else if at_end && wanted.is_some() && !self.text.is_empty() {
+                } else if at_end && wanted.is_some() {
                     state = PayloadState::CutShort;
                     self.note(ProblemKind::CutShort, len, "the log ends inside a payload");
                 } else {
@@ -131,7 +131,9 @@ fn find_in_lines(raw: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while at < raw.len() {
         let (line, len) = next_line(raw.get(at..)?);
-        if let Some(found) = prefix::find(line, 0) {
+        // Right behind a payload line's TAB a text that looks like a head is text: nothing was torn there.
+        let skip = if line.starts_with(b"\t") { 2 } else { 0 };
+        if let Some(found) = prefix::find(line, skip) {
             return Some(at + found);
         }
         at += len;

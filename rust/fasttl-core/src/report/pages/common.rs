@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::analysis::Compile;
 use crate::analysis::compiles::Compiles;
+use crate::format::compile_id::CompileId;
 use crate::format::frame::Frame;
 use crate::format::time::iso;
 use crate::report::html::POLICY;
@@ -111,6 +112,13 @@ impl Site<'_> {
     /// The link back to the log's own page.
     pub(crate) fn back(&self, path: &RelPath) -> Link {
         Link { href: format!("{}index.html", "../".repeat(path.depth())), label: self.heading.to_owned() }
+    }
+
+    /// The label under which a compile's files stand: that of its first try in the log.
+    pub(crate) fn files_label(&self, compile: &Compile) -> String {
+        let first = compile.id.collapsed();
+        let tries = (0..=compile.last_attempt.min(1000)).map(|attempt| CompileId { attempt: Some(attempt), ..first });
+        tries.into_iter().find(|id| self.plan.by_id.contains_key(id)).unwrap_or(first).label()
     }
 
     /// The compile of a record: generation and id without attempt.

@@ -27,7 +27,12 @@ const LONG: usize = 240;
 const FILE_LINES: usize = 50_000;
 
 /// Records about symbolic sizes, by generation and compile id without attempt.
-pub(crate) type Shapes = FxHashMap<(u32, CompileId), Vec<usize>>;
+#[derive(Debug, Default)]
+pub(crate) struct Shapes {
+    records: FxHashMap<(u32, CompileId), Vec<usize>>,
+    /// The metrics record on whose page they stand: the first, since a hostile log has thousands of one compile.
+    shown_by: FxHashMap<(u32, CompileId), usize>,
+}
 
 /// Collects the records about symbolic sizes of a log.
 pub(crate) fn shapes(log: &Log) -> Shapes {
@@ -42,9 +47,11 @@ pub(crate) fn shapes(log: &Log) -> Shapes {
                     | Kind::CreateUnbackedSymbol
             )
         );
+        let key = (record.generation, log.index.names.id(record).without_attempt());
         if about_shapes {
-            let id = log.index.names.id(record).without_attempt();
-            shapes.entry((record.generation, id)).or_default().push(at);
+            shapes.records.entry(key).or_default().push(at);
+        } else if record.kind.is(Kind::CompilationMetrics) {
+            shapes.shown_by.entry(key).or_insert(at);
         }
     }
     shapes
@@ -176,9 +183,9 @@ pub(crate) fn metrics_page<'a>(
         symbols: Vec::new(),
         files: files(site, id.collapsed(), compile.map_or(1, |c| c.metrics.len() + c.backward.len()), path),
     };
-    // A hostile log has a thousand metrics of one compile; what belongs to the compile stands with the first.
-    if compile.is_some_and(|c| c.metrics.first() == Some(&at)) {
-        let of_compile = shapes.get(&(record.generation, id.without_attempt()));
+    let key = (record.generation, id.without_attempt());
+    if shapes.shown_by.get(&key) == Some(&at) {
+        let of_compile = shapes.records.get(&key);
         for at in of_compile.into_iter().flatten() {
             if let Some(record) = index.records.get(*at) {
                 shape(site, record, depth, &mut context);
@@ -202,13 +209,12 @@ fn groups<'a>(
             unset.extend(present.then_some(field.name));
             continue;
         };
-        let mut row = row(field.name.to_owned(), value, field.about);
-        if field.kind == MetricType::Json && field.name.ends_with("_config") {
+        let row = if field.kind == MetricType::Json && field.name.ends_with("_config") {
             let path = config(field.name, value)?;
-            row.href = Some(link_to(&path, depth));
-            path.file_name().clone_into(&mut row.value);
-            row.long = false;
-        }
+            Row { href: Some(link_to(&path, depth)), ..Row::new(field.name, path.file_name(), field.about) }
+        } else {
+            row(field.name.to_owned(), value, field.about)
+        };
         match groups.last_mut().filter(|group| group.title == field.group) {
             Some(group) => group.rows.push(row),
             None => groups.push(Group { title: field.group, rows: vec![row] }),
@@ -224,14 +230,18 @@ fn groups<'a>(
         groups.push(Group { title: "Other fields", rows: others });
     }
     if !unset.is_empty() {
-        let value = unset.join(", ");
-        let name = "not set".to_owned();
-        let about = "Fields that the record has without a value.";
-        let row =
-            Row { name, value, human: format!("{} fields", unset.len()), long: true, about, table: None, href: None };
+        let row = Row::new("not set", &unset.join(", "), "Fields that the record has without a value.");
+        let row = Row { human: format!("{} fields", unset.len()), long: true, ..row };
         groups.push(Group { title: "Not set", rows: vec![row] });
     }
     Ok(groups)
+}
+
+impl Row {
+    fn new(name: &str, value: &str, about: &'static str) -> Self {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        Self { name, value, human: String::new(), long: false, about, table: None, href: None }
+    }
 }
 
 fn row(name: String, value: &[u8], about: &'static str) -> Row {

@@ -148,7 +148,7 @@ pub(super) fn notes(site: &Site<'_>, sum: &Summary) -> Vec<Note> {
         let title = format!("{} never finished.", plural(sum.unfinished, "compile"));
         let name = compile.name.as_deref().unwrap_or_default();
         let text = format!("{} {name} was still compiling when the log ends.", compile.id);
-        add("error", title, text, Some(&anchor(&compile.id.collapsed().label(), 0)), Some("What it had written"));
+        add("error", title, text, Some(&anchor(&site.files_label(compile), 0)), Some("What it had written"));
     }
     if site.log.state == LogState::Truncated {
         let text = "The process was killed or the disk was full; all before the cut is here.";

@@ -181,7 +181,7 @@ fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
     }
     let row = |c: &Compile| CompileRow {
         id: c.id.to_string(),
-        href: anchor(&c.id.collapsed().label(), 0),
+        href: anchor(&site.files_label(c), 0),
         status: c.status.name(),
         function: c.name.clone().unwrap_or_default(),
         place: place(c),

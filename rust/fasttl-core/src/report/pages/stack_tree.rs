@@ -54,7 +54,7 @@ pub(crate) fn compile_tree(site: &Site<'_>) -> Vec<TreeRow> {
     let mut tree = Tree::new();
     for compile in site.compiles.iter() {
         let Some(start) = compile.start.and_then(|at| site.log.index.records.get(at)) else { continue };
-        tree.insert(site, trim(site, &compile.stack, start.offset), start.offset, link(compile));
+        tree.insert(site, trim(site, &compile.stack, start.offset), start.offset, link(site, compile));
     }
     tree.rows()
 }
@@ -76,8 +76,8 @@ pub(crate) fn other_tree(site: &Site<'_>) -> Vec<TreeRow> {
     tree.rows()
 }
 
-fn link(compile: &Compile) -> TreeLink {
-    let label = compile.id.collapsed().label();
+fn link(site: &Site<'_>, compile: &Compile) -> TreeLink {
+    let label = site.files_label(compile);
     TreeLink {
         href: Some(format!("#{label}")),
         label,

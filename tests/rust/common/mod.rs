@@ -1,0 +1,5 @@
+//! What several tests need: logs to read, logs to make, pages to look at.
+
+pub(crate) mod generate;
+pub(crate) mod html;
+pub(crate) mod logs;

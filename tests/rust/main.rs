@@ -1,0 +1,17 @@
+//! Tests of `fasttl-core` through its public face, over real logs, hand-made ones and generated ones.
+//!
+//! One program, since five would each link the whole crate: `cargo test -p fasttl-core --test integration`.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod common;
+mod input;
+mod probes;
+mod properties;
+mod report;
+mod tables;
