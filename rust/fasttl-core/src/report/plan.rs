@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::CodeStyle;
 use super::names::{Namer, Number, RelPath, compile_folder, eval_with_key};
-use super::standard::{Standard, has_file};
+use super::standard::{has_file, taken};
 use crate::format::compile_id::CompileId;
 use crate::format::json;
 use crate::format::kind::{Kind, Output};
@@ -101,7 +101,6 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
         index: &log.index,
         bytes,
         style,
-        standard: Standard::default(),
         namer: Namer::default(),
         number: 0,
         extra: 0,
@@ -110,8 +109,9 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
         dumps: FxHashMap::default(),
         plan: Plan::default(),
     };
-    for (at, record) in log.index.records.iter().enumerate() {
-        planner.record(at, record);
+    let taken = taken(&log.index, bytes);
+    for ((at, record), takes) in log.index.records.iter().enumerate().zip(taken) {
+        planner.record(at, record, takes);
     }
     planner.plan
 }
@@ -120,7 +120,6 @@ struct Planner<'a> {
     index: &'a Index,
     bytes: &'a [u8],
     style: CodeStyle,
-    standard: Standard,
     namer: Namer,
     number: u32,
     extra: u32,
@@ -132,8 +131,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn record(&mut self, at: usize, record: &Record) {
-        let takes = self.standard.takes(self.index, record, self.bytes);
+    fn record(&mut self, at: usize, record: &Record, takes: bool) {
         if record.kind.is(Kind::Str) {
             return;
         }

@@ -4,31 +4,28 @@
 //! is not strict, when a field has a type that it does not expect, and when its rank is not the first one
 //! seen. fasttl keeps these records, outside of that numbering; so it has to know them.
 
+use rayon::prelude::*;
+
 use crate::format::json;
 use crate::format::kind::Kind;
 use crate::index::{Encoding, Index, KindId, Record};
 use crate::tables::metrics_fields;
 
-/// Follows the standard reader through a log, record by record.
-#[derive(Debug, Default)]
-pub(super) struct Standard {
-    rank: Option<i32>,
-}
-
-impl Standard {
-    /// Whether the reader takes the record. To be asked for all records, in order.
-    pub(super) fn takes(&mut self, index: &Index, record: &Record, bytes: &[u8]) -> bool {
-        if record.kind.is(Kind::Str) {
-            return false;
-        }
-        if !(record.plain || plain_enough(index, record, bytes)) || !typed(index, record, bytes) {
-            return false;
-        }
-        if self.rank.is_none() {
-            self.rank = record.rank;
-        }
-        self.rank.is_none() || self.rank == record.rank
+/// Whether the standard reader takes each record.
+pub(super) fn taken(index: &Index, bytes: &[u8]) -> Vec<bool> {
+    let readable = |record: &Record| {
+        !record.kind.is(Kind::Str)
+            && (record.plain || plain_enough(index, record, bytes))
+            && typed(index, record, bytes)
+    };
+    let mut taken: Vec<bool> = index.records.par_iter().map(readable).collect();
+    // It stays with the first rank that it sees.
+    let mut rank = None;
+    for (taken, record) in taken.iter_mut().zip(&index.records).filter(|(taken, _)| **taken) {
+        rank = rank.or(record.rank);
+        *taken = rank.is_none() || rank == record.rank;
     }
+    taken
 }
 
 /// Whether an unusual head is one that a strict reader takes: unknown keys do not trouble it.
