@@ -12,7 +12,7 @@ use fasttl_core::trace::{LoadOptions, LogState, Runs, Trace};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::common::logs::{data, dated_copy, folder, load_paths, loaded, record, set_modified, small_log};
+use crate::common::logs::{data, dated_copy, folder, load_paths, loaded, record, record_at, set_modified, small_log};
 
 const TIME: &str = "1129 12:00:00.000000";
 
@@ -88,13 +88,18 @@ fn unpacking_has_limits() {
     let bytes = large_log();
     let temp = folder(&[("a.log", &gzip(&bytes)[..])]);
     let limit = |bytes: usize| LoadOptions { max_unpacked: Some(bytes as u64), ..LoadOptions::default() };
-    let error = load_paths(&[temp.path().to_owned()], &limit(bytes.len() - 1)).unwrap_err();
+    let error = load_paths(&[temp.path().join("a.log")], &limit(bytes.len() - 1)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge);
     assert!(error.to_string().contains("a.log") && error.to_string().contains("--max-unpacked"), "{error}");
     assert_eq!(load_paths(&[temp.path().to_owned()], &limit(bytes.len())).unwrap().logs.len(), 1);
     // The limit is for all logs of a call together.
     fs::write(temp.path().join("b.log"), gzip(&bytes)).unwrap();
-    assert_eq!(load_paths(&[temp.path().to_owned()], &limit(bytes.len() + 1)).unwrap_err().kind, ErrorKind::TooLarge);
+    let both = [temp.path().join("a.log"), temp.path().join("b.log")];
+    assert_eq!(load_paths(&both, &limit(bytes.len() + 1)).unwrap_err().kind, ErrorKind::TooLarge);
+    // One that is too large in a folder does not stop the others.
+    let one = load_paths(&[temp.path().to_owned()], &limit(bytes.len() + 1)).unwrap();
+    let states: Vec<_> = one.logs.iter().map(|log| log.state).collect();
+    assert!(states.contains(&LogState::Complete) && states.contains(&LogState::Unreadable), "{states:?}");
     assert_eq!(load_paths(&[temp.path().to_owned()], &limit(2 * bytes.len())).unwrap().logs.len(), 2);
 }
 
@@ -105,7 +110,7 @@ fn a_bomb_is_refused_unless_told_otherwise() {
     let packed = gzip(&bytes);
     assert!(bytes.len() / packed.len() > 200);
     let temp = folder(&[("a.log", &packed[..])]);
-    let error = load_one(temp.path()).unwrap_err();
+    let error = load_one(&temp.path().join("a.log")).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooLarge);
     assert!(error.to_string().contains("200 times"), "{error}");
     let told = LoadOptions { max_unpacked: Some(1 << 30), ..LoadOptions::default() };
@@ -306,4 +311,69 @@ fn a_log_at_rest_is_mapped_and_one_that_grows_is_copied() {
         fs::remove_file(&path).unwrap();
         assert_eq!(old.payload(0, offset).unwrap_err().kind, ErrorKind::Changed);
     }
+}
+
+/// Rank, run and restart of each log of a folder.
+fn runs_of(files: &[(&str, &[u8])]) -> Vec<(String, u32, u32)> {
+    let temp = folder(files);
+    loaded(temp.path()).logs.iter().map(|log| (log.name(), log.run, log.restart)).collect()
+}
+
+#[test]
+fn a_job_that_grew_is_another_run_whichever_rank_logs_first() {
+    let log = |rank, time| small_log(Some(rank), time);
+    let runs = runs_of(&[
+        ("a0.log", &log(0, "1129 10:00:00.000000")),
+        ("a1.log", &log(1, "1129 10:00:00.000000")),
+        ("b0.log", &log(0, "1129 10:05:00.000000")),
+        ("b1.log", &log(1, "1129 10:05:00.000000")),
+        ("b3.log", &log(3, "1129 10:04:59.000000")),
+    ]);
+    let run = |name: &str| runs.iter().find(|(n, ..)| n == name).unwrap().1;
+    assert_eq!(["a0.log", "a1.log", "b0.log", "b1.log", "b3.log"].map(run), [0, 0, 1, 1, 1]);
+    // Hours later it is another run even for a rank that the first had not.
+    let runs = runs_of(&[("a.log", &log(0, "1129 10:00:00.000000")), ("b.log", &log(1, "1129 15:00:00.000000"))]);
+    assert_eq!(runs.iter().map(|r| r.1).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_log_without_times_of_its_own_takes_the_zone_of_its_siblings() {
+    // 19:00 local is 10:00 UTC: the event says so.
+    let event = br#"{"name": "dynamo", "ts": 1795946400000000.0, "args": {}, "ph": "B", "pid": 0}"#;
+    let ids = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0";
+    let head = format!("\"chromium_event\": {{}}, {ids}");
+    let told =
+        [record_at("1129 19:00:00.000000", &head, Some(event)), small_log(None, "1129 19:30:00.000000")].concat();
+    let temp = folder(&[("a.log", &told), ("b.log", &small_log(None, "1129 19:10:00.000000"))]);
+    let trace = loaded(temp.path());
+    let times: Vec<_> = trace.logs.iter().map(|log| (log.run, log.index.utc_offset_s, log.first_us)).collect();
+    let minute = 60_000_000;
+    let ten = 1_795_946_400_000_000;
+    assert_eq!(times, [(0, Some(32400), Some(ten)), (0, Some(32400), Some(ten + 10 * minute))]);
+}
+
+#[test]
+fn a_payload_is_found_by_its_md5_only_where_it_is_whole() {
+    let good = record("\"artifact\": {\"name\": \"a\", \"encoding\": \"string\"}", Some(b"hello"));
+    let bad = String::from_utf8(good.clone()).unwrap().replace("\thello", "\tTAMPERED");
+    let missing = String::from_utf8(good.clone()).unwrap().replace("\thello\n", "");
+    let temp = folder(&[("a.log", &[bad.as_bytes(), missing.as_bytes(), &good].concat())]);
+    let trace = loaded(temp.path());
+    assert_eq!(trace.payload_by_md5("5d41402abc4b2a76b9719d911017c592").unwrap().unwrap(), b"hello");
+    assert_eq!(trace.payload_by_md5(&"0".repeat(32)).unwrap(), None);
+    assert!(trace.payload_by_md5("../../etc").is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_read_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let pipe = temp.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, small_log(None, TIME)).unwrap()
+    });
+    assert_eq!(loaded(&pipe).logs[0].index.records.len(), 2);
+    writer.join().unwrap();
 }

@@ -24,7 +24,7 @@ use Expected::{Fails, Reads};
 
 const PROBES: &[(&str, Expected)] = &[
     ("artifact_bad_encoding", Reads(&["-: 4 complete"])),
-    ("artifact_bad_json", Reads(&["-: 3 complete"])),
+    ("artifact_bad_json", Reads(&["-: 3 complete, artifact is no JSON 1"])),
     ("attempt_missing", Reads(&["-: 4 complete"])),
     ("attempts", Reads(&["-: 7 complete"])),
     ("blank_lines", Reads(&["-: 3 complete"])),

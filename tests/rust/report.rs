@@ -260,3 +260,30 @@ fn nothing_of_a_log_becomes_markup_or_leaves_the_report() {
         assert_eq!(tags.iter().filter(|tag| tag.name == "script").count(), 1, "{path}");
     }
 }
+
+#[test]
+fn the_report_of_a_small_log_stays_small() {
+    // Many metrics of one compile, each of which could repeat its stack, its files and its guards.
+    let ids = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0";
+    let frame = "{\"line\": 1, \"name\": \"f\", \"filename\": 0, \"loc\": \"x\"}";
+    let stack = vec![frame; 400].join(", ");
+    let mut log = record(&format!("\"dynamo_start\": {{\"stack\": [{stack}]}}, {ids}"), None);
+    for _ in 0..400 {
+        log.extend(record(&format!("\"compilation_metrics\": {{\"co_name\": \"f\"}}, {ids}"), None));
+    }
+    let temp = folder(&[("a.log", &log)]);
+    let (_out, report) = reported(&loaded(temp.path()), &ReportOptions::default());
+    let bytes: u64 = files_below(&report.out).values().map(|f| fs::metadata(f).unwrap().len()).sum();
+    assert!(bytes < 200 * log.len() as u64, "{bytes} bytes from {}", log.len());
+}
+
+#[test]
+fn every_log_of_a_job_has_a_process_of_its_own_in_the_merged_events() {
+    let copy = dated_copy(&data("dist_restart"));
+    let trace = loaded(copy.path());
+    let (_out, report) = reported(&trace, &ReportOptions::default());
+    let events = json(&report.out.join("chromium_events.json"));
+    let pids: BTreeSet<i64> = events.as_array().unwrap().iter().map(|e| e["pid"].as_i64().unwrap()).collect();
+    assert_eq!(pids.len(), 4, "{pids:?}");
+    assert!(pids.contains(&0) && pids.contains(&1));
+}

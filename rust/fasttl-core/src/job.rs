@@ -42,12 +42,15 @@ impl Job {
     }
 }
 
+/// More threads than this only cost time.
+const MOST_THREADS: usize = 256;
+
 /// Runs `work` on a pool of `threads` (all cores when `None`) that ends with the call, so that a process
 /// that forks afterwards has no half-dead pool.
 pub fn on_pool<T: Send>(threads: Option<NonZeroUsize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     // Scoped: all threads have ended when the call returns.
     rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.map_or(0, NonZeroUsize::get))
+        .num_threads(threads.map_or(0, |n| n.get().min(MOST_THREADS)))
         .thread_name(|n| format!("fasttl-{n}"))
         .build_scoped(rayon::ThreadBuilder::run, |pool| pool.install(work))
         .map_err(|e| Error::new(ErrorKind::Internal, format!("no threads could be started: {e}")))?

@@ -1,6 +1,6 @@
 //! The logs of a job: found, indexed in parallel, and put in order by run, rank and restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -54,6 +54,9 @@ impl Default for LoadOptions {
     }
 }
 
+/// Ranks that log nothing at the same time are of one run if they follow each other within this time.
+const SAME_RUN_US: i64 = 10 * 60 * 1_000_000;
+
 /// What became of a log file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogState {
@@ -94,7 +97,7 @@ pub struct Log {
     pub pid: Option<u64>,
     /// Run of the folder, by time from 0.
     pub run: u32,
-    /// N-th file of its rank in its run, by time from 0.
+    /// N-th file of its rank (without one: of its process) in its run, by time from 0.
     pub restart: u32,
     /// Time of the first record, microseconds since 1970.
     pub first_us: Option<i64>,
@@ -104,7 +107,15 @@ pub struct Log {
     pub parent: Option<usize>,
 }
 
+/// What tells starts of one process from those of others: its rank, or without one its number.
+pub(crate) type Who = (Option<i32>, Option<u64>);
+
 impl Log {
+    /// Whose start this is.
+    pub(crate) fn who(&self) -> Who {
+        (self.rank, self.pid.filter(|_| self.rank.is_none()))
+    }
+
     /// The bytes, for the time of a call; none where the file is unreadable.
     pub fn view(&self) -> Result<View> {
         match &self.file.source {
@@ -135,6 +146,8 @@ pub struct Trace {
     pub folder: Option<PathBuf>,
     /// What was named.
     pub inputs: Vec<PathBuf>,
+    /// Whether only some ranks were asked for, so that others are not missing.
+    pub some_ranks: bool,
 }
 
 /// Finds, reads and orders the logs that `paths` name. To be called on the pool that shall do the work.
@@ -152,13 +165,14 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
     if logs.iter().all(|log| log.index.records.is_empty()) {
         return Err(no_records(&logs));
     }
+    borrow_offsets(&mut logs);
     assign_runs(&mut logs);
     select(&mut logs, options)?;
     logs.sort_by(|a, b| {
         let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
         key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
     });
-    let mut trace = Trace { logs, passed, folder, inputs: paths.to_vec() };
+    let mut trace = Trace { logs, passed, folder, inputs: paths.to_vec(), some_ranks: options.ranks.is_some() };
     let parents: Vec<Option<usize>> = trace.logs.iter().map(|log| trace.parent_of(log)).collect();
     for (log, parent) in trace.logs.iter_mut().zip(parents) {
         log.parent = parent;
@@ -262,31 +276,90 @@ fn main_process(index: &Index) -> Option<u64> {
     counts.into_iter().max_by_key(|&(_, count)| count).map(|(id, _)| id)
 }
 
-/// A new run starts where a process begins after all earlier ones have ended. What is known of an end is the
-/// last record, and a rank may log its first after another has logged its last; so the process must also be
-/// of a rank that the run has already. Within a run the files of one rank are numbered by time.
-fn assign_runs(logs: &mut [Log]) {
-    let mut order: Vec<usize> = (0..logs.len()).collect();
-    let start = |log: &Log| log.first_us.unwrap_or(log.file.modified_us);
-    order.sort_by_key(|&at| logs.get(at).map(|log| (start(log), log.file.path.clone())));
-    let (mut run, mut end) = (0, None);
-    let mut seen: FxHashMap<(u32, Option<i32>), u32> = FxHashMap::default();
-    for at in order {
-        let Some(log) = logs.get_mut(at) else { continue };
-        let begins = start(log);
-        // Without a record there is no time to go by: such a log belongs to the run at hand.
-        let again = seen.contains_key(&(run, log.rank));
-        // One that goes on with another's string ids was forked from it, or is a second file of its process.
-        let goes_on = log.index.strings.defs().first().is_some_and(|def| def.id > 0);
-        if log.first_us.is_some() && again && !goes_on && end.is_some_and(|end| begins > end) {
-            run += 1;
+/// Logs that do not tell how far local time is from UTC take it from those beside them, where all of these
+/// agree: they were written by one job.
+fn borrow_offsets(logs: &mut [Log]) {
+    let mut known: Vec<i32> = logs.iter().filter_map(|log| log.index.utc_offset_s).collect();
+    known.sort_unstable();
+    known.dedup();
+    let &[offset] = known.as_slice() else { return };
+    let shift = i64::from(offset) * 1_000_000;
+    for log in logs.iter_mut().filter(|log| log.index.utc_offset_s.is_none() && log.first_us.is_some()) {
+        log.index.utc_offset_s = Some(offset);
+        for time in log.index.records.iter_mut().filter_map(|r| r.time_us.as_mut()) {
+            *time -= shift;
         }
-        end = end.max(log.last_us);
-        log.run = run;
-        let before = seen.entry((run, log.rank)).or_default();
-        log.restart = *before;
-        *before += 1;
+        log.first_us = log.first_us.map(|us| us - shift);
+        log.last_us = log.last_us.map(|us| us - shift);
     }
+}
+
+/// Logs that were written at the same time, or shortly after each other by different ranks.
+struct Group {
+    logs: Vec<usize>,
+    ranks: BTreeSet<Option<i32>>,
+    first_us: i64,
+    last_us: i64,
+}
+
+/// A new run starts where a process begins after all earlier ones have ended; within a run the files of one
+/// rank are numbered by time.
+///
+/// What is known of an end is the last record, and a rank may log its first after another has logged its last.
+/// So stretches in which some log was being written are put together, the closest first, as long as no rank
+/// would be in a run twice.
+fn assign_runs(logs: &mut [Log]) {
+    let mut groups = overlapping(logs);
+    loop {
+        let gap = |pair: &[Group]| match pair {
+            [a, b] if a.ranks.is_disjoint(&b.ranks) => Some(b.first_us - a.last_us).filter(|gap| *gap <= SAME_RUN_US),
+            _ => None,
+        };
+        let closest = groups.windows(2).enumerate().filter_map(|(at, pair)| Some((gap(pair)?, at))).min();
+        let Some((_, at)) = closest else { break };
+        let next = groups.remove(at + 1);
+        if let Some(group) = groups.get_mut(at) {
+            group.logs.extend(next.logs);
+            group.ranks.extend(next.ranks);
+            group.last_us = group.last_us.max(next.last_us);
+        }
+    }
+    let mut starts: FxHashMap<(u32, Who), u32> = FxHashMap::default();
+    for (run, group) in (0..).zip(&groups) {
+        for log in &group.logs {
+            let Some(log) = logs.get_mut(*log) else { continue };
+            log.run = run;
+            let before = starts.entry((run, log.who())).or_default();
+            log.restart = *before;
+            *before += 1;
+        }
+    }
+}
+
+/// Groups of logs between which no log was being written, by time.
+fn overlapping(logs: &[Log]) -> Vec<Group> {
+    let start = |log: &Log| log.first_us.unwrap_or(log.file.modified_us);
+    let mut order: Vec<(i64, &PathBuf, usize)> =
+        logs.iter().enumerate().map(|(at, log)| (start(log), &log.file.path, at)).collect();
+    order.sort();
+    let mut groups: Vec<Group> = Vec::new();
+    for (first_us, _, at) in order {
+        let Some(log) = logs.get(at) else { continue };
+        let last_us = log.last_us.unwrap_or(first_us);
+        // One that goes on with another's string ids was forked from it, or is a second file of its process. One
+        // without a record has no time to go by. Both belong to the run at hand.
+        let goes_on = log.index.strings.defs().first().is_some_and(|def| def.id > 0);
+        let joins = |group: &Group| first_us <= group.last_us || goes_on || log.first_us.is_none();
+        match groups.last_mut().filter(|group| joins(group)) {
+            Some(group) => {
+                group.logs.push(at);
+                group.ranks.insert(log.rank);
+                group.last_us = group.last_us.max(last_us);
+            }
+            None => groups.push(Group { logs: vec![at], ranks: BTreeSet::from([log.rank]), first_us, last_us }),
+        }
+    }
+    groups
 }
 
 /// Keeps the runs and ranks that were asked for.
@@ -398,7 +471,7 @@ impl Trace {
         Ok(Payload::new(&raw, log.index.line_end).text())
     }
 
-    /// The text of the first payload with that md5, if there is one.
+    /// The text of the first whole payload with that md5, if there is one.
     ///
     /// # Errors
     /// An md5 that is none; a log that changed or is gone.
@@ -406,7 +479,8 @@ impl Trace {
         let wanted = parse_md5(md5.as_bytes())
             .ok_or_else(|| Error::new(ErrorKind::Option, format!("{md5:?} is no md5: 32 hexadecimal digits")))?;
         for (file, log) in (0..).zip(&self.logs) {
-            let found = log.index.records.iter().find(|r| r.has_payload() && r.md5 == wanted);
+            let whole = |r: &&index::Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
+            let found = log.index.records.iter().filter(whole).find(|r| r.md5 == wanted);
             if let Some(record) = found {
                 return self.payload(file, record.offset).map(Some);
             }

@@ -9,7 +9,7 @@ use crate::format::json;
 use crate::format::kind::Kind;
 use crate::index::{KindId, Mark, Record};
 use crate::tables::{Fields, is_metrics, metrics_fields};
-use crate::trace::Log;
+use crate::trace::{Log, Trace};
 
 /// How a compile ended, as the standard report colours it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -180,6 +180,7 @@ pub struct Compile {
 pub(crate) struct Compiles {
     list: Vec<Compile>,
     by_key: FxHashMap<(u32, CompileId), usize>,
+    newest: FxHashMap<CompileId, usize>,
 }
 
 impl std::ops::Deref for Compiles {
@@ -198,8 +199,7 @@ impl Compiles {
 
     /// The compile of the latest generation that has this id.
     pub(crate) fn newest(&self, id: CompileId) -> Option<&Compile> {
-        let latest = self.list.last()?.generation;
-        (0..=latest).rev().find_map(|generation| self.get(generation, id))
+        self.list.get(*self.newest.get(&id.without_attempt())?)
     }
 
     pub(super) fn into_list(self) -> Vec<Compile> {
@@ -208,11 +208,11 @@ impl Compiles {
 }
 
 /// Finds the compiles of a log and what became of them. `bytes` are the log's.
-pub(crate) fn compiles(log: &Log, bytes: &[u8]) -> Compiles {
+pub(crate) fn compiles(trace: &Trace, log: &Log, bytes: &[u8]) -> Compiles {
     let mut compiles = gather(log);
     // Releases before 2.6 logged no graph breaks of their own.
     let tells_breaks = log.index.names.names.iter().any(|n| n == "torch_version" || n == "dynamo_graph_break_reason");
-    compiles.list.par_iter_mut().for_each(|compile| fill(compile, log, bytes, tells_breaks));
+    compiles.list.par_iter_mut().for_each(|compile| fill(compile, (trace, log), bytes, tells_breaks));
     compiles
 }
 
@@ -225,8 +225,9 @@ fn gather(log: &Log) -> Compiles {
         let Some(id) = ids.get(record.id as usize).copied().filter(|id| id.frame_compile_id.is_some()) else {
             continue;
         };
-        let Compiles { list, by_key } = &mut compiles;
+        let Compiles { list, by_key, newest } = &mut compiles;
         let index = *by_key.entry((record.generation, id)).or_insert_with(|| {
+            newest.insert(id, list.len());
             list.push(Compile::new(record, id, at));
             list.len() - 1
         });
@@ -315,7 +316,7 @@ impl Compile {
 }
 
 /// Reads the metadata and payloads that say how the compile went.
-fn fill(compile: &mut Compile, log: &Log, bytes: &[u8], tells_breaks: bool) {
+fn fill(compile: &mut Compile, (trace, log): (&Trace, &Log), bytes: &[u8], tells_breaks: bool) {
     let record = |at: usize| log.index.records.get(at);
     if let Some(start) = compile.start.and_then(record) {
         let meta = log.index.metadata(start, bytes);
@@ -323,7 +324,7 @@ fn fill(compile: &mut Compile, log: &Log, bytes: &[u8], tells_breaks: bool) {
         if let Some(frame) = compile.stack.last() {
             compile.name.clone_from(&frame.name);
             compile.line = frame.line;
-            compile.file = frame.filename.and_then(|id| log.string(id, start.offset)).map(str::to_owned);
+            compile.file = frame.filename.and_then(|id| trace.string(log, id, start.offset)).map(str::to_owned);
         }
     }
     let all: Vec<(usize, Fields<'_>)> = compile

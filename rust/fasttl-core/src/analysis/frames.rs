@@ -21,7 +21,7 @@ fn build(trace: &Trace) -> Result<Table> {
     let mut rows = Vec::new();
     for (file, log) in (0..).zip(&trace.logs) {
         let view = log.view()?;
-        for compile in compiles(log, &view).into_list() {
+        for compile in compiles(trace, log, &view).into_list() {
             let user_stack = user_stack(trace, log, &compile);
             rows.push(FrameRow { file, log, compile, user_stack });
         }

@@ -41,8 +41,10 @@ pub enum ProblemKind {
     RankName,
     /// Compressed data that ends or breaks early.
     BadCompression,
-    /// A payload that should be JSON and is not.
+    /// A timing event that is no JSON object; the trace files lack it.
     BadPayloadJson,
+    /// An artifact that says it is JSON and is not; it is kept as it is.
+    ArtifactNotJson,
     /// A string id that was given two texts.
     StringRedefined,
 }
@@ -68,7 +70,7 @@ impl Severity {
 
 impl ProblemKind {
     /// Every kind, so that documents and tests can walk them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::ForeignText,
         Self::OrphanPayload,
         Self::BlankLines,
@@ -89,6 +91,7 @@ impl ProblemKind {
         Self::RankName,
         Self::BadCompression,
         Self::BadPayloadJson,
+        Self::ArtifactNotJson,
         Self::StringRedefined,
     ];
 
@@ -115,6 +118,7 @@ impl ProblemKind {
             Self::RankName => "rank in name",
             Self::BadCompression => "bad compression",
             Self::BadPayloadJson => "payload is no JSON",
+            Self::ArtifactNotJson => "artifact is no JSON",
             Self::StringRedefined => "string redefined",
         }
     }
@@ -128,6 +132,7 @@ impl ProblemKind {
             | Self::NonFinite
             | Self::DeepJson
             | Self::RankName
+            | Self::ArtifactNotJson
             | Self::StringRedefined => Severity::Note,
             Self::ForeignText
             | Self::OrphanPayload

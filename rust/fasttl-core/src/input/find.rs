@@ -51,9 +51,10 @@ enum Named {
 pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
     let mut found = Found { logs: Vec::new(), passed: Vec::new(), folder: None };
     let mut files: Vec<(PathBuf, Named)> = Vec::new();
+    let budget = Budget::new(options.max_unpacked);
     for path in paths {
         if path.as_os_str() == "-" {
-            found.logs.push(standard_input()?);
+            found.logs.push(standard_input(&budget)?);
         } else if path.is_dir() {
             list_folder(path, &mut files, &mut found.passed)?;
         } else if path.exists() {
@@ -69,7 +70,6 @@ pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
     }
     let mut seen = BTreeSet::new();
     files.retain(|(path, _)| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
-    let budget = Budget::new(options.max_unpacked);
     let opened: Vec<Result<Opened>> = files.par_iter().map(|(path, named)| open(path, *named, &budget)).collect();
     for opened in opened {
         match opened? {
@@ -97,27 +97,37 @@ fn nothing(paths: &[PathBuf], passed: &[Passed]) -> Error {
     Error::at(ErrorKind::NotFound, Path::new(&names), text)
 }
 
-fn standard_input() -> Result<LogFile> {
-    let name = Path::new("-");
-    let read = |e| Error::io(ErrorKind::Read, name, "standard input could not be read", e);
-    let source = Source::copy(&mut io::stdin().lock()).map_err(read)?;
+fn standard_input(budget: &Budget) -> Result<LogFile> {
+    read_once(Path::new("-"), &mut io::stdin().lock(), budget)
+}
+
+/// Reads what can be read only once: standard input, a named pipe.
+fn read_once(path: &Path, from: &mut impl Read, budget: &Budget) -> Result<LogFile> {
+    let source =
+        Source::copy(from, &budget.memory).map_err(|e| Error::io(ErrorKind::Read, path, "could not be read", e))?;
     let bytes = source.len();
     let head = source.read_at(0, usize::try_from(bytes.min(HEAD)).unwrap_or(0))?;
-    if Packing::of(&head).is_some() || matches!(sniff(&head), Content::Other) {
-        let text = format!("standard input is no TORCH_TRACE log; it looks like {}", looks_like(&head));
-        return Err(Error::at(ErrorKind::NotATrace, name, text));
+    if Packing::of(&head).is_some() {
+        return Err(Error::at(ErrorKind::NotATrace, path, "is compressed; unpack it first, or name the file itself"));
     }
-    if sniff(&head) == Content::Empty {
-        return Err(Error::at(ErrorKind::NotFound, name, "standard input is empty"));
+    match sniff(&head) {
+        Content::Empty => Err(Error::at(ErrorKind::NotFound, path, "is empty")),
+        Content::Other => Err(no_trace(path, &looks_like(&head))),
+        Content::Log | Content::LogLater => Ok(LogFile {
+            path: path.to_owned(),
+            name_rank: None,
+            disk_bytes: bytes,
+            modified_us: modified_now(),
+            source: Ok(source),
+            damage: None,
+        }),
     }
-    Ok(LogFile {
-        path: name.to_owned(),
-        name_rank: None,
-        disk_bytes: bytes,
-        modified_us: modified_now(),
-        source: Ok(source),
-        damage: None,
-    })
+}
+
+fn no_trace(path: &Path, looks: &str) -> Error {
+    let text =
+        format!("is no TORCH_TRACE log: it looks like {looks}. Name a file that a program wrote with TORCH_TRACE set");
+    Error::at(ErrorKind::NotATrace, path, text)
 }
 
 fn modified_now() -> i64 {
@@ -189,6 +199,10 @@ fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
         source: Err(String::new()),
         damage: None,
     };
+    if named == Named::ByUser && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        let mut pipe = File::open(path).map_err(|e| Error::io(ErrorKind::Read, path, "could not be read", e))?;
+        return read_once(path, &mut pipe, budget).map(Opened::Log);
+    }
     let (head, packing) = match read_head(path, &mut log) {
         Ok(head) => head,
         // One rank that cannot be read must not stop the others; a file that the user named must be told of.
@@ -212,20 +226,18 @@ fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
         let looks =
             if packing.is_some() { format!("compressed data of {}", looks_like(&head)) } else { looks_like(&head) };
         if named == Named::ByUser {
-            let text = format!(
-                "is no TORCH_TRACE log: it looks like {looks}. Name a file that a program wrote with TORCH_TRACE set"
-            );
-            return Err(Error::at(ErrorKind::NotATrace, path, text));
+            return Err(no_trace(path, &looks));
         }
         return Ok(Opened::Passed(Passed { path: path.to_owned(), reason: format!("looks like {looks}") }));
     }
     match packing {
-        None => log.source = Source::open(path).map_err(|e| format!("could not be read: {e}")),
+        None => log.source = Source::open(path, &budget.memory).map_err(|e| format!("could not be read: {e}")),
         Some(packing) => match unpack(path, packing, budget) {
             Ok((source, damage)) => {
                 log.source = Ok(source);
                 log.damage = damage;
             }
+            Err(UnpackError::TooLarge(text)) if named == Named::InFolder => log.source = Err(text),
             Err(UnpackError::TooLarge(text)) => return Err(Error::at(ErrorKind::TooLarge, path, text)),
             Err(UnpackError::Io(e)) => log.source = Err(format!("could not be unpacked: {e}")),
         },

@@ -19,7 +19,6 @@ pub fn rank_in_name(name: &str) -> Option<i32> {
     if number.is_empty() || !(tail.is_empty() || tail.starts_with('_') || tail.starts_with('.')) {
         return None;
     }
-    // `rank_12.log`, whose random part would be `rank_12` plus one: seven characters are no random part.
     number.parse().ok()
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use memmap2::Mmap;
@@ -14,8 +15,28 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A file written to within this time may still be written to.
 const SETTLED: Duration = Duration::from_secs(5);
-/// Copies up to this size are kept in memory, larger ones in an unlinked file.
-pub(super) const IN_MEMORY: u64 = 64 << 20;
+/// What the copies of one call may take in memory together; the others go to unlinked files.
+const IN_MEMORY: u64 = 64 << 20;
+
+/// Copies are read in blocks of this size.
+const BLOCK: u64 = 256 << 10;
+
+/// The memory that is left for copies, shared by the threads of a call.
+#[derive(Debug)]
+pub(super) struct Memory(AtomicU64);
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self(AtomicU64::new(IN_MEMORY))
+    }
+}
+
+impl Memory {
+    /// Takes `bytes`, if there are as many.
+    fn take(&self, bytes: u64) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
+    }
+}
 
 /// Whether a log may have become longer since it was opened. Work in progress does not look at what was
 /// appended; a text that is asked for later might be one of another log of the same name.
@@ -70,29 +91,33 @@ impl Deref for View {
 
 impl Source {
     /// Opens a plain file: mapped where it is at rest, else copied as far as it goes now.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, memory: &Memory) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
         let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        let at_rest = SystemTime::now().duration_since(modified).is_ok_and(|age| age > SETTLED);
-        if meta.is_file() && at_rest && !on_network(&file) {
+        // A time in the future is that of another clock, and says as little about now.
+        let age = SystemTime::now().duration_since(modified).unwrap_or_else(|ahead| ahead.duration());
+        if meta.is_file() && age > SETTLED && !on_network(&file) {
             return Ok(Self::Map { path: path.to_owned(), len: meta.len(), modified });
         }
         let len = if meta.is_file() { meta.len() } else { u64::MAX };
-        Self::copy(&mut (&mut file).take(len))
+        Self::copy(&mut (&mut file).take(len), memory)
     }
 
     /// Copies all that `from` gives, to memory or to an unlinked file.
-    pub(super) fn copy(from: &mut impl Read) -> io::Result<Self> {
-        let mut head = Vec::new();
-        from.take(IN_MEMORY).read_to_end(&mut head)?;
-        if (head.len() as u64) < IN_MEMORY {
-            return Ok(Self::Buffer(head.into()));
+    pub(super) fn copy(from: &mut impl Read, memory: &Memory) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        while memory.take(BLOCK) {
+            let read = from.take(BLOCK).read_to_end(&mut bytes)?;
+            if (read as u64) < BLOCK {
+                return Ok(Self::Buffer(bytes.into()));
+            }
         }
         let mut file = tempfile::tempfile()?;
-        io::Write::write_all(&mut file, &head)?;
-        drop(head);
-        let len = IN_MEMORY + io::copy(from, &mut file)?;
+        io::Write::write_all(&mut file, &bytes)?;
+        let len = bytes.len() as u64;
+        drop(bytes);
+        let len = len + io::copy(from, &mut file)?;
         Ok(Self::Blocks { file: Arc::new(file), len })
     }
 

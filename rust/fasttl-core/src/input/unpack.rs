@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::source::Source;
+use super::source::{Memory, Source};
 
 /// How much may be unpacked unless the user says otherwise: in all, and as a multiple of the packed size.
 const MAX_TOTAL: u64 = 64 << 30;
@@ -27,7 +27,8 @@ impl Packing {
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x1F, 0x8B, 8, ..] => Some(Self::Gzip),
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Self::Zstd),
+            // A frame of data, or one to skip that other tools put first.
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Some(Self::Zstd),
             _ => None,
         }
     }
@@ -41,20 +42,20 @@ impl Packing {
     }
 }
 
-/// What is left to unpack for one call, shared by its threads.
+/// What is left to unpack and to keep in memory for one call, shared by its threads.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: AtomicU64,
     ratio: Option<u64>,
+    /// Memory for copies.
+    pub(super) memory: Memory,
 }
 
 impl Budget {
     /// The user's limit, or the default ones.
-    pub(super) const fn new(told: Option<u64>) -> Self {
-        match told {
-            Some(bytes) => Self { left: AtomicU64::new(bytes), ratio: None },
-            None => Self { left: AtomicU64::new(MAX_TOTAL), ratio: Some(MAX_RATIO) },
-        }
+    pub(super) fn new(told: Option<u64>) -> Self {
+        let (left, ratio) = told.map_or((MAX_TOTAL, Some(MAX_RATIO)), |bytes| (bytes, None));
+        Self { left: AtomicU64::new(left), ratio, memory: Memory::default() }
     }
 
     fn take(&self, bytes: u64) -> bool {
@@ -76,7 +77,7 @@ pub(super) fn unpack(path: &Path, packing: Packing, budget: &Budget) -> Result<(
     let packed = file.metadata().map_err(UnpackError::Io)?.len();
     let reader = packing.reader(file).map_err(UnpackError::Io)?;
     let mut limited = Limited { reader, budget, packed, out: 0, stop: None };
-    let source = Source::copy(&mut limited).map_err(UnpackError::Io)?;
+    let source = Source::copy(&mut limited, &budget.memory).map_err(UnpackError::Io)?;
     match limited.stop {
         Some(Stop::TooLarge(text)) => Err(UnpackError::TooLarge(text)),
         Some(Stop::Damage(text)) => Ok((source, Some(text))),

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use crate::format::kind::Kind;
 use crate::format::strict::to_strict;
 use crate::index::Mark;
+use crate::input::View;
 use crate::trace::Log;
 
 /// Writes the events of one log as a JSON array.
@@ -51,14 +52,12 @@ fn with_pid(text: &[u8], pid: i64) -> Option<Vec<u8>> {
 /// Writes the events of several logs as one array; `pid` tells the logs apart.
 pub(super) fn write_merged<'l>(
     out: &mut dyn Write,
-    logs: impl Iterator<Item = (i64, &'l Log, crate::error::Result<crate::input::View>)>,
+    logs: impl IntoIterator<Item = (i64, &'l Log, View)>,
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut text = Vec::new();
     let mut first = true;
     for (pid, log, view) in logs {
-        // A log that is gone by now is named where its own report is written.
-        let Ok(view) = view else { continue };
         for record in log.index.records.iter().filter(|r| r.kind.is(Kind::ChromiumEvent) && r.mark != Mark::Broken) {
             text.clear();
             log.index.payload(record, &view).read_into(&mut text);

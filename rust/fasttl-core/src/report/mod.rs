@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::format::strict;
 use crate::index::{KindId, Severity};
 use crate::job::Job;
-use crate::trace::{Log, LogState, Trace};
+use crate::trace::{Log, LogState, Trace, Who};
 use configs::Configs;
 use html::{ASSETS, Pages};
 use names::RelPath;
@@ -33,6 +33,10 @@ use out_dir::{MARKER, Staging};
 use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
 use plan::{Content, Plan, Planned, Target, plan};
 use tree::Tree;
+
+/// In the timing events of a job the newest start of a rank has the rank as its process id; other logs count
+/// from here.
+const OTHER_PIDS: i64 = 1_000_000;
 
 /// Payloads larger than this are written piece by piece.
 const IN_MEMORY: u64 = 1 << 20;
@@ -109,13 +113,11 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
     for log in &trace.logs {
         job.expect(log.index.len);
     }
-    let mut files = write_assets(&root)?;
-    match (trace.logs.as_slice(), options.layout) {
-        ([log], Layout::ByCount) => {
-            files += writer.log(log, &staging.root, &Place::alone(trace, log))?.1;
-        }
-        _ => files += writer.job(&staging.root, &root)?,
-    }
+    write_assets(&root)?;
+    let mut files = match (trace.logs.as_slice(), options.layout) {
+        ([log], Layout::ByCount) => writer.log(log, &staging.root, &Place::alone(trace, log))?.1,
+        _ => writer.job(&staging.root, &root)?,
+    };
     files += root.written();
     let out = staging.place()?;
     Ok(Report {
@@ -134,15 +136,14 @@ fn errors(log: &Log) -> usize {
     log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count()
 }
 
-fn write_assets(root: &Tree) -> Result<u64> {
+fn write_assets(root: &Tree) -> Result<()> {
     let paths = ASSETS.map(|(path, bytes)| (RelPath::fixed(path), bytes));
     root.make_folders(paths.iter().map(|(path, _)| path))?;
     for (path, bytes) in &paths {
         root.write(path, bytes)?;
     }
     let marker = format!("{{\"fasttl\": \"{}\"}}\n", env!("CARGO_PKG_VERSION"));
-    root.write(&RelPath::fixed(MARKER), marker.as_bytes())?;
-    Ok(0)
+    root.write(&RelPath::fixed(MARKER), marker.as_bytes())
 }
 
 /// One line for each log that is not as it should be.
@@ -171,6 +172,8 @@ struct Place {
     folder: String,
     heading: String,
     up: &'static str,
+    /// Whether it is the newest start of its rank, or process.
+    newest: bool,
     job: Option<String>,
     siblings: Vec<(String, String)>,
 }
@@ -178,7 +181,7 @@ struct Place {
 impl Place {
     fn alone(trace: &Trace, log: &Log) -> Self {
         let heading = trace.folder.as_deref().map_or_else(|| log.name(), folder_name);
-        Self { folder: String::new(), heading, up: "", job: None, siblings: Vec::new() }
+        Self { folder: String::new(), heading, up: "", newest: true, job: None, siblings: Vec::new() }
     }
 }
 
@@ -192,16 +195,15 @@ fn folder_name(folder: &Path) -> String {
 fn places(trace: &Trace) -> Vec<Place> {
     let name = trace.folder.as_deref().map_or_else(|| "job".to_owned(), folder_name);
     // Logs stand by rank and time; a rank, or a process without one, may have several.
-    let key = |log: &Log| (log.rank, log.pid.filter(|_| log.rank.is_none()));
-    let mut starts: FxHashMap<(Option<i32>, Option<u64>), usize> = FxHashMap::default();
+    let mut starts: FxHashMap<Who, usize> = FxHashMap::default();
     for log in &trace.logs {
-        *starts.entry(key(log)).or_default() += 1;
+        *starts.entry(log.who()).or_default() += 1;
     }
-    let mut given: FxHashMap<(Option<i32>, Option<u64>), usize> = FxHashMap::default();
+    let mut given: FxHashMap<Who, usize> = FxHashMap::default();
     let mut places: Vec<Place> = Vec::new();
     for log in &trace.logs {
-        let nth = *given.entry(key(log)).and_modify(|n| *n += 1).or_insert(0);
-        let newest = starts.get(&key(log)).is_some_and(|all| nth + 1 == *all);
+        let nth = *given.entry(log.who()).and_modify(|n| *n += 1).or_insert(0);
+        let newest = starts.get(&log.who()).is_some_and(|all| nth + 1 == *all);
         let (folder, heading) = match (log.rank, log.pid) {
             (Some(rank), _) if newest => (format!("rank_{rank}"), format!("rank {rank}")),
             (Some(rank), _) => (format!("rank_{rank}.restart_{nth}"), format!("rank {rank}, start {nth}")),
@@ -211,7 +213,7 @@ fn places(trace: &Trace) -> Vec<Place> {
                 (format!("process_{pid}{more}"), format!("process {pid}{more}"))
             }
         };
-        places.push(Place { folder, heading, up: "../", job: Some(name.clone()), siblings: Vec::new() });
+        places.push(Place { folder, heading, up: "../", newest, job: Some(name.clone()), siblings: Vec::new() });
     }
     let near: Vec<(String, String)> = places.iter().map(|p| (p.folder.clone(), p.heading.clone())).collect();
     for (at, place) in places.iter_mut().enumerate() {
@@ -258,10 +260,12 @@ impl Writer<'_> {
             header_html: &self.options.header_html,
         };
         root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())?;
-        root.stream(&RelPath::fixed("chromium_events.json"), |out| {
-            let logs = (0_i64..).zip(&self.trace.logs);
-            events::write_merged(out, logs.map(|(n, log)| (log.rank.map_or(1_000_000 + n, i64::from), log, log.view())))
-        })?;
+        let mut views = Vec::new();
+        for (n, (log, place)) in (OTHER_PIDS..).zip(self.trace.logs.iter().zip(&places)) {
+            let pid = log.rank.filter(|_| place.newest).map_or(n, i64::from);
+            views.push((pid, log, log.view()?));
+        }
+        root.stream(&RelPath::fixed("chromium_events.json"), |out| events::write_merged(out, views))?;
         Ok(files)
     }
 
@@ -269,7 +273,7 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let compiles = compiles(log, &view);
+        let compiles = compiles(self.trace, log, &view);
         let plan = plan(log, &view, self.options.code);
         let site = Site {
             trace: self.trace,

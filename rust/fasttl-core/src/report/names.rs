@@ -5,7 +5,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::format::compile_id::CompileId;
 use crate::format::payload::{md5, md5_hex};
 
 /// Longest part of a path in bytes before a number and an ending are added; file systems take 255.
@@ -171,11 +170,6 @@ impl Namer {
         let mut above = lower.match_indices('/').filter_map(|(at, _)| lower.get(..at));
         !self.files.contains(&lower) && !self.folders.contains(&lower) && !above.any(|f| self.files.contains(f))
     }
-}
-
-/// The folder of a record's files, named as in the standard report.
-pub(crate) fn compile_folder(id: CompileId) -> String {
-    id.folder()
 }
 
 /// The number `N` of a file name `<eval_with_key>.N`.

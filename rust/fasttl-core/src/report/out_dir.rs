@@ -14,6 +14,15 @@ use crate::error::{Error, ErrorKind, Result};
 /// File that says "this folder is a report of fasttl".
 pub(super) const MARKER: &str = ".fasttl";
 
+/// What the peer writes beside the folders of ranks.
+const PEERS_JOB_FILES: [&str; 5] = [
+    "index.html",
+    "chromium_events.json",
+    "chromium_trace_with_runtime.json",
+    "collective_schedules.json",
+    "runtime_estimations.json",
+];
+
 /// What to do with a report that is there already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
@@ -86,22 +95,38 @@ impl Staging {
         })
     }
 
-    /// Moves entry by entry, the old ones out of the way first.
+    /// Moves entry by entry, the old ones out of the way first and back again if something fails.
     fn fill_in(&self) -> io::Result<()> {
         let old = self.temp.path().join("replaced");
         fs::create_dir(&old)?;
+        self.move_out(&old).and_then(|()| move_all(&self.root, &self.out)).inspect_err(|_| {
+            // Best effort: the error that is reported is the first one.
+            let _ = move_all(&old, &self.out);
+        })
+    }
+
+    fn move_out(&self, old: &Path) -> io::Result<()> {
         for entry in fs::read_dir(&self.out)? {
             let entry = entry?;
             if entry.path() != self.temp.path() {
                 move_entry(&entry.path(), &old.join(entry.file_name()))?;
             }
         }
-        for entry in fs::read_dir(&self.root)? {
-            let entry = entry?;
-            move_entry(&entry.path(), &self.out.join(entry.file_name()))?;
-        }
         Ok(())
     }
+}
+
+/// Moves all entries of a folder into another; what is there already is replaced.
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_dir()) {
+            fs::remove_dir_all(&target)?;
+        }
+        move_entry(&entry.path(), &target)?;
+    }
+    Ok(())
 }
 
 /// Renames, or copies and removes where both lie on different file systems.
@@ -109,7 +134,11 @@ fn move_entry(from: &Path, to: &Path) -> io::Result<()> {
     if fs::rename(from, to).is_ok() {
         return Ok(());
     }
-    if fs::symlink_metadata(from)?.is_dir() {
+    let meta = fs::symlink_metadata(from)?;
+    if meta.is_symlink() {
+        // A link in an old report is not followed; it goes.
+        fs::remove_file(from)
+    } else if meta.is_dir() {
         fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
@@ -165,22 +194,51 @@ fn check(out: &Path, overwrite: Overwrite, inputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a folder is a report: fasttl's by its marker, the peer's by the files that only it has.
+/// Whether a folder is a report: fasttl's by its marker, the peer's by the files that only it has. A folder
+/// of the peer's ranks must hold nothing else: somebody may keep his work beside them.
 fn is_report(folder: &Path) -> bool {
     let peer = |folder: &Path| folder.join("compile_directory.json").is_file() && folder.join("raw.log").is_file();
     if folder.join(MARKER).is_file() || peer(folder) {
         return true;
     }
     let Ok(entries) = fs::read_dir(folder) else { return false };
-    let entries: Vec<_> = entries.flatten().collect();
-    let is_rank = |name: &str| name.strip_prefix("rank_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    let ranks: Vec<_> = entries.iter().filter(|e| is_rank(&e.file_name().to_string_lossy())).collect();
-    !ranks.is_empty() && ranks.iter().all(|e| peer(&e.path()))
+    let mut ranks = 0;
+    for entry in entries {
+        let Ok(entry) = entry else { return false };
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let number = name.strip_prefix("rank_").filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        if number.is_some() && peer(&entry.path()) {
+            ranks += 1;
+        } else if !PEERS_JOB_FILES.contains(&name.as_str()) {
+            return false;
+        }
+    }
+    ranks > 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_renamed_is_filled() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        fill(&out, Overwrite::Refuse, &[]).unwrap();
+        fs::write(out.join("old"), "").unwrap();
+        let mut staging = Staging::new(&out, Overwrite::Replace, &[]).unwrap();
+        staging.inside = true;
+        fs::create_dir(staging.root.join("rank_0")).unwrap();
+        fs::write(staging.root.join(MARKER), "new").unwrap();
+        staging.place().unwrap();
+        assert!(!out.join("old").exists() && out.join("rank_0").is_dir());
+        // Where the new report cannot be moved in, the old one is as it was.
+        let mut staging = Staging::new(&out, Overwrite::Replace, &[]).unwrap();
+        staging.inside = true;
+        fs::remove_dir_all(&staging.root).unwrap();
+        assert!(staging.place().is_err());
+        assert!(out.join("rank_0").is_dir() && out.join(MARKER).is_file());
+    }
 
     fn fill(out: &Path, overwrite: Overwrite, inputs: &[PathBuf]) -> Result<PathBuf> {
         let staging = Staging::new(out, overwrite, inputs)?;
@@ -241,6 +299,12 @@ mod tests {
         for name in ["compile_directory.json", "raw.log"] {
             fs::write(rank.join(name), "").unwrap();
         }
+        fs::write(dir.path().join("index.html"), "").unwrap();
         assert!(is_report(dir.path()) && is_report(&rank));
+        fs::write(dir.path().join("thesis.tex"), "").unwrap();
+        assert!(!is_report(dir.path()));
+        fs::remove_file(dir.path().join("thesis.tex")).unwrap();
+        fs::create_dir(dir.path().join("rank_")).unwrap();
+        assert!(!is_report(dir.path()));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::hash_map;
 use rustc_hash::FxHashMap;
 
 use super::CodeStyle;
-use super::names::{Namer, Number, RelPath, compile_folder, eval_with_key};
+use super::names::{Namer, Number, RelPath, eval_with_key};
 use super::standard::{has_file, taken};
 use crate::format::compile_id::CompileId;
 use crate::format::json;
@@ -205,7 +205,7 @@ impl Planner<'_> {
         };
         let standard = takes && known != Output::Extra && (kind != Kind::Artifact || has_file(record));
         let number = self.next_number(standard);
-        let folder = compile_folder(self.index.names.id(record));
+        let folder = self.index.names.id(record).folder();
         let path = self.namer.path(&folder, &name, number, ending);
         self.file(at, record, content, path.clone());
         let shown = path.as_str().strip_prefix(&format!("{folder}/")).unwrap_or(path.as_str()).to_owned();

@@ -18,10 +18,10 @@ fn build(trace: &Trace) -> Result<Table> {
         .i32("rank", "Rank: as its records say, else as its name; null where there is none.", |(_, log)| log.rank)
         .u32(
             "run",
-            "Run within the folder, by time: a new one starts when a rank begins again after all earlier logs have ended.",
+            "Run within the folder, by time: a new one starts when a rank begins again after all earlier logs have ended, or ten minutes after them.",
             |(_, log)| Some(log.run),
         )
-        .u32("restart", "N-th file of its rank in its run, by time.", |(_, log)| Some(log.restart))
+        .u32("restart", "N-th file of its rank (without one: of its process) in its run, by time.", |(_, log)| Some(log.restart))
         .u64("process_id", "Process that wrote most records (a thread id before PyTorch 2.5).", |(_, log)| log.pid)
         .u64("bytes", "Bytes of the log, unpacked.", |(_, log)| Some(log.index.len))
         .u64("disk_bytes", "Bytes on disk.", |(_, log)| Some(log.file.disk_bytes))
@@ -34,7 +34,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .time("last_time", "Time of the latest record.", |(_, log)| log.last_us)
         .i32(
             "utc_offset_s",
-            "Seconds that local time was ahead of UTC; null where the log does not tell, then times are local.",
+            "Seconds that local time was ahead of UTC, from the log or from those beside it that agree; null where none tells, then times are local.",
             |(_, log)| log.index.utc_offset_s,
         )
         .name("state", "complete, truncated, empty or unreadable.", |(_, log)| Some(Cow::Borrowed(log.state.name())))

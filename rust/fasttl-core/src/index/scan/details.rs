@@ -38,7 +38,12 @@ impl Scan<'_> {
             Kind::ChromiumEvent => self.span(),
             _ => {}
         }
-        if encoding == Encoding::Json || kind == Kind::ChromiumEvent {
+        if kind == Kind::ChromiumEvent {
+            self.check_numbers();
+        }
+        // Since PyTorch 2.11 a single reason is written as words, though it is called JSON.
+        if encoding == Encoding::Json && name.as_deref() != Some("recompile_reasons") {
+            self.check_json();
             self.check_numbers();
         }
         let name = name.map(|name| self.chunk.names.id(name.as_str()));
@@ -60,7 +65,7 @@ impl Scan<'_> {
         let mut scanner = json::Scanner::new(&self.text);
         let value = scanner.value();
         scanner.skip_space();
-        if value.is_err() || scanner.pos() != self.text.len() {
+        if value.is_err() || scanner.pos() != self.text.len() || !self.text.starts_with(b"{") {
             let whole = |r: &Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
             // Of a damaged payload there is a row already.
             if self.chunk.records.last().is_some_and(whole) {
@@ -91,6 +96,17 @@ impl Scan<'_> {
         };
         if let Some(record) = self.chunk.records.last_mut() {
             record.mark = mark;
+        }
+    }
+
+    /// A row where an artifact says that it is JSON and is not.
+    fn check_json(&mut self) {
+        let mut scanner = json::Scanner::new(&self.text);
+        let value = scanner.value();
+        scanner.skip_space();
+        let whole = self.chunk.records.last().is_some_and(|r| matches!(r.payload, PayloadState::Verified));
+        if whole && (value.is_err() || scanner.pos() != self.text.len()) {
+            self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is");
         }
     }
 

@@ -96,9 +96,12 @@ pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
     pages.render("job.html", &context)
 }
 
-/// Ranks that the numbers leave out, from 0 to the highest.
-fn missing_ranks(rows: &[RankRow<'_>]) -> Vec<i32> {
-    let mut ranks: Vec<i32> = rows.iter().filter_map(|r| r.log.rank).collect();
+/// Ranks that the numbers leave out, from 0 to the highest; none where only some were asked for.
+fn missing_ranks(input: &JobInput<'_>) -> Vec<i32> {
+    if input.trace.some_ranks {
+        return Vec::new();
+    }
+    let mut ranks: Vec<i32> = input.rows.iter().filter_map(|r| r.log.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
     // A hostile number must not make a list of two billion.
@@ -119,9 +122,10 @@ fn facts(input: &JobInput<'_>) -> Vec<Fact> {
     let mut ranks: Vec<i32> = logs.iter().filter_map(|log| log.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    let missing = missing_ranks(input.rows);
+    let missing = missing_ranks(input);
     let ranks = match (ranks.len(), missing.len()) {
         (0, _) => "none: no log names a rank".to_owned(),
+        (n, _) if input.trace.some_ranks => format!("{n} that were asked for"),
         (n, 0) => format!("{n}, none missing up to {}", ranks.last().copied().unwrap_or_default()),
         (n, m) => format!("{n}; {m} missing"),
     };
@@ -154,7 +158,7 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
     let mut add = |level, title: String, text: String, href: Option<String>, link| {
         notes.push(Note { level, title, text, href, link });
     };
-    let missing: Vec<String> = missing_ranks(input.rows).iter().map(i32::to_string).collect();
+    let missing: Vec<String> = missing_ranks(input).iter().map(i32::to_string).collect();
     if !missing.is_empty() {
         let title = format!("No log of {}.", plural(missing.len(), "rank"));
         add("error", title, format!("Missing: {}.", list(&missing)), None, None);

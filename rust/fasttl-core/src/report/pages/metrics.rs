@@ -177,7 +177,7 @@ pub(crate) fn metrics_page<'a>(
         },
         groups: groups(&fields, depth, |field, value| configs.file(tree, field, value))?,
         mini_stack: own_code.map(|(n, f)| FrameView::of(f, fields.int("co_firstlineno"), n)).into_iter().collect(),
-        stack: compile.zip(start).map(|(c, r)| site.stack(&c.stack, r.offset, depth)).unwrap_or_default(),
+        stack: Vec::new(),
         specializations: Vec::new(),
         guards_added: Vec::new(),
         symbols: Vec::new(),
@@ -185,6 +185,7 @@ pub(crate) fn metrics_page<'a>(
     };
     let key = (record.generation, id.without_attempt());
     if shapes.shown_by.get(&key) == Some(&at) {
+        context.stack = compile.zip(start).map(|(c, r)| site.stack(&c.stack, r.offset, depth)).unwrap_or_default();
         let of_compile = shapes.records.get(&key);
         for at in of_compile.into_iter().flatten() {
             if let Some(record) = index.records.get(*at) {
