@@ -1,7 +1,7 @@
 //! Reads PyTorch `TORCH_TRACE` logs into Arrow tables and writes the compile report.
 //!
 //! The data goes one way, and each module imports earlier ones only:
-//! [`input`] → [`format`] → [`index`] → [`tables`] → [`analysis`] → [`report`].
+//! [`input`] → [`mod@format`] → [`index`] → [`tables`] → [`analysis`] → [`report`].
 //! `docs/design.md` tells what each step guarantees. Between index and tables, [`trace`] puts the logs of a
 //! job in order; [`job`] carries progress and the wish to stop.
 //!
