@@ -287,3 +287,15 @@ fn every_log_of_a_job_has_a_process_of_its_own_in_the_merged_events() {
     assert_eq!(pids.len(), 4, "{pids:?}");
     assert!(pids.contains(&0) && pids.contains(&1));
 }
+
+#[test]
+fn a_log_that_could_not_be_read_has_a_page_without_dead_links() {
+    let good = record("\"artifact\": {\"name\": \"a\", \"encoding\": \"string\"}", Some(b"text"));
+    let cut = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0];
+    let temp =
+        folder(&[("dedicated_log_torch_trace_rank_0.log", &good), ("dedicated_log_torch_trace_rank_1.log.gz", &cut)]);
+    let (_out, report) = reported(&loaded(temp.path()), &ReportOptions::default());
+    assert!(report.out.join("rank_1/index.html").is_file() && !report.out.join("rank_1/raw.log").exists());
+    check_report(&report.out).unwrap();
+    assert_eq!(report.messages.len(), 1, "{:?}", report.messages);
+}

@@ -72,6 +72,11 @@ impl Error {
         Self { kind, message: message.into(), path: Some(path.to_owned()), source: Some(source) }
     }
 
+    /// What is wrong, without the file's name.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     fn text(&self) -> String {
         let mut text = String::new();
         if let Some(path) = &self.path {

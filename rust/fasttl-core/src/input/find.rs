@@ -71,10 +71,20 @@ pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
     let mut seen = BTreeSet::new();
     files.retain(|(path, _)| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     let opened: Vec<Result<Opened>> = files.par_iter().map(|(path, named)| open(path, *named, &budget)).collect();
-    for opened in opened {
-        match opened? {
-            Opened::Log(log) => found.logs.push(log),
-            Opened::Passed(passed) => found.passed.push(passed),
+    for (opened, (path, named)) in opened.into_iter().zip(&files) {
+        let mut opened = opened;
+        if matches!(&opened, Err(error) if error.kind == ErrorKind::TooLarge) {
+            // Side by side, several may have taken from what is enough for one; now each has what is left.
+            opened = open(path, *named, &budget);
+        }
+        match opened {
+            Ok(Opened::Log(log)) => found.logs.push(log),
+            Ok(Opened::Passed(passed)) => found.passed.push(passed),
+            // One log of a folder must not stop the others.
+            Err(error) if error.kind == ErrorKind::TooLarge && *named == Named::InFolder => {
+                found.logs.push(unreadable(path, error.message()));
+            }
+            Err(error) => return Err(error),
         }
     }
     if found.logs.is_empty() {
@@ -188,17 +198,27 @@ enum Opened {
     Passed(Passed),
 }
 
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A log whose bytes cannot be had.
+fn unreadable(path: &Path, why: &str) -> LogFile {
+    let meta = fs::metadata(path);
+    LogFile {
+        path: path.to_owned(),
+        name_rank: rank_in_name(&file_name(path)),
+        disk_bytes: meta.as_ref().map_or(0, fs::Metadata::len),
+        modified_us: meta.as_ref().map_or(0, modified_us),
+        source: Err(why.to_owned()),
+        damage: None,
+    }
+}
+
 /// Opens one file and decides whether it is a log.
 fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut log = LogFile {
-        path: path.to_owned(),
-        name_rank: rank_in_name(&name),
-        disk_bytes: 0,
-        modified_us: 0,
-        source: Err(String::new()),
-        damage: None,
-    };
+    let name = file_name(path);
+    let mut log = unreadable(path, "");
     if named == Named::ByUser && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
         let mut pipe = File::open(path).map_err(|e| Error::io(ErrorKind::Read, path, "could not be read", e))?;
         return read_once(path, &mut pipe, budget).map(Opened::Log);
@@ -237,7 +257,6 @@ fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
                 log.source = Ok(source);
                 log.damage = damage;
             }
-            Err(UnpackError::TooLarge(text)) if named == Named::InFolder => log.source = Err(text),
             Err(UnpackError::TooLarge(text)) => return Err(Error::at(ErrorKind::TooLarge, path, text)),
             Err(UnpackError::Io(e)) => log.source = Err(format!("could not be unpacked: {e}")),
         },

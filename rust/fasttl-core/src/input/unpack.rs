@@ -58,6 +58,11 @@ impl Budget {
         Self { left: AtomicU64::new(left), ratio, memory: Memory::default() }
     }
 
+    /// Gives back what a log took that could not be unpacked after all.
+    fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     fn take(&self, bytes: u64) -> bool {
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
@@ -76,10 +81,13 @@ pub(super) fn unpack(path: &Path, packing: Packing, budget: &Budget) -> Result<(
     let file = File::open(path).map_err(UnpackError::Io)?;
     let packed = file.metadata().map_err(UnpackError::Io)?.len();
     let reader = packing.reader(file).map_err(UnpackError::Io)?;
-    let mut limited = Limited { reader, budget, packed, out: 0, stop: None };
+    let mut limited = Limited { reader, budget, packed, out: 0, taken: 0, stop: None };
     let source = Source::copy(&mut limited, &budget.memory).map_err(UnpackError::Io)?;
     match limited.stop {
-        Some(Stop::TooLarge(text)) => Err(UnpackError::TooLarge(text)),
+        Some(Stop::TooLarge(text)) => {
+            budget.give_back(limited.taken);
+            Err(UnpackError::TooLarge(text))
+        }
         Some(Stop::Damage(text)) => Ok((source, Some(text))),
         None => Ok((source, None)),
     }
@@ -96,6 +104,8 @@ struct Limited<'b> {
     budget: &'b Budget,
     packed: u64,
     out: u64,
+    /// What it took of the budget.
+    taken: u64,
     stop: Option<Stop>,
 }
 
@@ -107,7 +117,9 @@ impl Read for Limited<'_> {
         match self.reader.read(buf) {
             Ok(len) => {
                 self.out += len as u64;
-                if !self.budget.take(len as u64) {
+                if self.budget.take(len as u64) {
+                    self.taken += len as u64;
+                } else {
                     let text = "unpacks to more than --max-unpacked allows; raise it if you trust the file";
                     self.stop = Some(Stop::TooLarge(text.to_owned()));
                 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::TableDef;
 use super::build::{Table, TableBuilder};
@@ -203,6 +204,14 @@ pub(crate) fn metrics_fields(metadata: &[u8]) -> Fields<'_> {
     Fields(fields)
 }
 
+/// The fields of a record, as they stand in the log.
+pub(crate) struct Sorted<'a> {
+    /// By place in [`METRIC_FIELDS`]; `null` is a value here.
+    pub(crate) known: Vec<Option<&'a [u8]>>,
+    /// Those that are not listed there, in the order of the log.
+    pub(crate) others: Vec<(&'a [u8], &'a [u8])>,
+}
+
 impl<'a> Fields<'a> {
     /// The value of a field as it stands; `None` where it is missing or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a [u8]> {
@@ -210,9 +219,17 @@ impl<'a> Fields<'a> {
         found.map(|(_, value)| *value).filter(|value| *value != b"null")
     }
 
-    /// All fields, in the order of the log.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + '_ {
-        self.0.iter().copied()
+    /// The fields told apart by whether they are known.
+    pub(crate) fn sorted(&self) -> Sorted<'a> {
+        let places: FxHashMap<&[u8], usize> = METRIC_FIELDS.iter().map(|f| f.name.as_bytes()).zip(0..).collect();
+        let mut sorted = Sorted { known: vec![None; METRIC_FIELDS.len()], others: Vec::new() };
+        for (key, value) in &self.0 {
+            match places.get(key).and_then(|place| sorted.known.get_mut(*place)) {
+                Some(known) => *known = Some(value),
+                None => sorted.others.push((key, value)),
+            }
+        }
+        sorted
     }
 
     /// A text.
@@ -284,14 +301,14 @@ struct MetricsRow<'t> {
 }
 
 fn read<'t>(row: Row<'t>, bytes: &[u8]) -> MetricsRow<'t> {
-    let fields = metrics_fields(row.log.index.metadata(row.record, bytes));
+    let fields = metrics_fields(row.log.index.metadata(row.record, bytes)).sorted();
     let mut extra = serde_json::Map::new();
     let mut keep = |key: &[u8], value: &[u8]| {
         let value = serde_json::from_slice(&strict::to_strict(value)).unwrap_or(serde_json::Value::Null);
         extra.insert(json::unescape_inner(key), value);
     };
-    let values = METRIC_FIELDS.iter().map(|field| {
-        let value = fields.get(field.name)?;
+    let values = METRIC_FIELDS.iter().zip(fields.known).map(|(field, value)| {
+        let value = value.filter(|value| *value != b"null")?;
         if fits(field.kind, value) {
             return Some(value.to_vec());
         }
@@ -299,10 +316,8 @@ fn read<'t>(row: Row<'t>, bytes: &[u8]) -> MetricsRow<'t> {
         None
     });
     let values = values.collect();
-    for (key, value) in fields.all() {
-        if !METRIC_FIELDS.iter().any(|field| field.name.as_bytes() == key) {
-            keep(key, value);
-        }
+    for (key, value) in fields.others {
+        keep(key, value);
     }
     let extra = (!extra.is_empty()).then(|| serde_json::Value::Object(extra).to_string());
     MetricsRow { row, values, extra }

@@ -15,7 +15,7 @@ mod strings;
 
 pub(crate) use build::TableBuilder;
 pub use build::{Column, Table};
-pub(crate) use metrics::{Fields, is_metrics, metrics_fields};
+pub(crate) use metrics::{Fields, Sorted, is_metrics, metrics_fields};
 pub use metrics::{METRIC_FIELDS, MetricField, MetricType};
 
 use crate::error::Result;

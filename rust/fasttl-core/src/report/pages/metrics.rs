@@ -17,7 +17,7 @@ use crate::report::html::Pages;
 use crate::report::names::RelPath;
 use crate::report::plan::{Entry, Target};
 use crate::report::tree::Tree;
-use crate::tables::{Fields, METRIC_FIELDS, MetricType, metrics_fields};
+use crate::tables::{Fields, METRIC_FIELDS, MetricType, Sorted, metrics_fields};
 use crate::trace::Log;
 
 /// Longer values are folded.
@@ -204,12 +204,13 @@ fn groups<'a>(
 ) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut unset = Vec::new();
-    for field in METRIC_FIELDS {
-        let present = fields.all().any(|(key, _)| key == field.name.as_bytes());
-        let Some(value) = fields.get(field.name) else {
-            unset.extend(present.then_some(field.name));
+    let Sorted { known, others } = fields.sorted();
+    for (field, value) in METRIC_FIELDS.iter().zip(known) {
+        let Some(value) = value else { continue };
+        if value == b"null" {
+            unset.push(field.name);
             continue;
-        };
+        }
         let row = if field.kind == MetricType::Json && field.name.ends_with("_config") {
             let path = config(field.name, value)?;
             Row { href: Some(link_to(&path, depth)), ..Row::new(field.name, path.file_name(), field.about) }
@@ -221,12 +222,9 @@ fn groups<'a>(
             None => groups.push(Group { title: field.group, rows: vec![row] }),
         }
     }
-    let known = |key: &[u8]| METRIC_FIELDS.iter().any(|field| field.name.as_bytes() == key);
-    let others: Vec<Row> = fields
-        .all()
-        .filter(|(key, _)| !known(key))
-        .map(|(key, value)| row(json::unescape_inner(key), value, "This version of fasttl does not know this field."))
-        .collect();
+    let unknown = "This version of fasttl does not know this field.";
+    let others: Vec<Row> =
+        others.into_iter().map(|(key, value)| row(json::unescape_inner(key), value, unknown)).collect();
     if !others.is_empty() {
         groups.push(Group { title: "Other fields", rows: others });
     }

@@ -156,20 +156,24 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             href: "failures_and_restarts.html",
         },
         directory: site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect(),
-        links: links(),
+        links: links(site),
         problems: problems(site),
     };
     pages.render("rank.html", &context)
 }
 
-fn links() -> Vec<FileLink> {
-    let link = |href, about| FileLink { href, label: href, about };
-    vec![
-        link("raw.log", "the log as it was read"),
-        link("raw.jsonl", "the records without payloads, one JSON object a line"),
-        link("chromium_events.json", "begin and end of each step of the compiler"),
-        link("compile_directory.json", "this list of files, for scripts"),
-    ]
+fn links(site: &Site<'_>) -> Vec<FileLink> {
+    let mut links = vec![
+        ("raw.log", "the log as it was read"),
+        ("raw.jsonl", "the records without payloads, one JSON object a line"),
+        ("chromium_events.json", "begin and end of each step of the compiler"),
+        ("compile_directory.json", "this list of files, for scripts"),
+    ];
+    if site.log.file.source.is_err() {
+        // There is nothing to copy of a log that could not be read.
+        links.remove(0);
+    }
+    links.into_iter().map(|(href, about)| FileLink { href, label: href, about }).collect()
 }
 
 fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
