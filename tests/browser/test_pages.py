@@ -1,0 +1,102 @@
+"""The pages in a real browser: nothing in a log runs, nothing is asked of the network, and they work."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "tests/data/unusual",
+    "tests/data/probes/xss_stack",
+    "tests/data/probes/xss_guard",
+    "tests/data/probes/xss_fail_reason",
+    "tests/data/probes/xss_metrics_fields",
+    "tests/data/probes/xss_restart_reason",
+    "tests/data/probes/name_html",
+    "tests/data/probes/name_slash",
+    "tests/data/probes/name_url_chars",
+)
+EXAMPLE = "examples/crash_3_ranks"
+
+
+@pytest.mark.parametrize("name", [EXAMPLE, *HOSTILE])
+def test_no_page_does_anything_but_show(watched, report, name):
+    pages = sorted(report(name).rglob("*.html"))
+    assert pages
+    for page in pages:
+        watched.open(page)
+        assert watched.complaints == [], page
+        assert "pwned" not in watched.page.title()
+        assert watched.page.url == page.as_uri(), "a page led away"
+        wide = watched.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{page} scrolls sideways"
+
+
+def test_the_landing_page_says_what_failed_and_leads_there(watched, report):
+    watched.open(report(EXAMPLE) / "index.html")
+    page = watched.page
+    assert "Compiles failed on rank 1" in page.inner_text("body")
+    assert "MemoryError: out of memory on rank 1" in page.inner_text("body")
+    page.get_by_role("link", name="rank 1", exact=True).click()
+    page.wait_for_url("**/rank_1/index.html")
+    assert "BackendCompilerFailed" in page.inner_text("main")
+
+
+def test_a_link_to_a_compile_opens_its_files(watched, report):
+    watched.open(report(EXAMPLE) / "rank_2" / "index.html", "#[1/0]")
+    heading = watched.page.locator("h3").filter(has_text="[1/0]")
+    heading.wait_for(state="visible")
+    files = watched.page.locator("section", has=heading).locator("ul.files a")
+    assert files.count() > 3
+
+
+def test_names_with_special_characters_lead_to_their_files(watched, report):
+    folder = report("tests/data/probes/name_url_chars")
+    watched.open(folder / "index.html")
+    hrefs = watched.page.eval_on_selector_all("ul.files a", "links => links.map(a => a.href)")
+    special = [href for href in hrefs if "%23" in href]
+    assert special
+    for href in special:
+        response = watched.page.goto(href)
+        assert response is None or response.ok
+        assert watched.page.inner_text("body").strip()
+
+
+def test_code_is_coloured_without_touching_its_text(watched, report):
+    page_file = next(report("tests/data/hello").rglob("inductor_output_code*.html"))
+    watched.open(page_file)
+    watched.page.wait_for_function("CSS.highlights.size > 0")
+    raw = next(report("tests/data/hello").glob("payloads/*.txt"))
+    shown = watched.page.eval_on_selector("pre.code code", "code => code.textContent")
+    texts = [path.read_text(encoding="utf-8") for path in raw.parent.glob("*.txt")]
+    assert shown in texts
+
+
+def test_the_stack_tree_can_be_searched_and_folded(watched, report):
+    watched.open(report("tests/data/unusual") / "index.html")
+    page = watched.page
+    page.click("text=Collapse all")
+    assert page.locator(".stack-trie details[open]").count() == 0
+    page.click("text=Expand all")
+    closed = page.locator(".stack-trie details:not([open])").count()
+    assert closed == 0
+
+
+def test_pages_read_without_javascript(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((report(EXAMPLE) / "rank_1" / "index.html").as_uri())
+    text = page.inner_text("body")
+    for words in ("What to look at", "Stack tree", "BackendCompilerFailed", "Files by compile"):
+        assert words in text
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_colour_schemes_are_readable(browser, report, scheme):
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto((report(EXAMPLE) / "index.html").as_uri())
+    style = "const s = getComputedStyle(document.body); [s.color, s.backgroundColor]"
+    ink, paper = (sum(map(int, value[4:-1].split(",")[:3])) for value in page.evaluate(style))
+    assert (ink < 200 and paper > 700) if scheme == "light" else (ink > 600 and paper < 150)
+    context.close()
