@@ -91,8 +91,8 @@ pub(super) struct Plan {
     pub(super) payload_files: Vec<(usize, RelPath)>,
     /// Where an id stands in `directory`.
     pub(super) by_id: FxHashMap<CompileId, usize>,
-    /// Dumped sources by the number in their name.
-    pub(super) dumps: FxHashMap<u64, RelPath>,
+    /// Dumped sources by the number in their name: their pages, and how many lines these have.
+    pub(super) dumps: FxHashMap<u64, (RelPath, usize)>,
 }
 
 /// Plans the report of one log.
@@ -294,7 +294,11 @@ impl Planner<'_> {
             }
         };
         if let Some(key) = key {
-            self.plan.dumps.entry(key).or_insert_with(|| path.clone());
+            let (index, bytes) = (self.index, self.bytes);
+            self.plan.dumps.entry(key).or_insert_with(|| {
+                let text = index.payload(record, bytes).text();
+                (path.clone(), memchr::memchr_iter(b'\n', &text).count() + 1)
+            });
         }
         let shown = path.file_name().to_owned();
         self.list(slot, at, record, Target::File(path), shown, number);

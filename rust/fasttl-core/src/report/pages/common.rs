@@ -89,8 +89,10 @@ impl Site<'_> {
     pub(crate) fn frame(&self, frame: &Frame, offset: u64, depth: usize) -> FrameView {
         let file = frame.filename.and_then(|id| self.trace.string(self.log, id, offset));
         let dump = file.and_then(eval_with_key).and_then(|key| self.plan.dumps.get(&key));
-        let href = dump.map(|path| {
-            let anchor = frame.line.map(|line| format!("#L{line}")).unwrap_or_default();
+        let href = dump.map(|(path, lines)| {
+            let line =
+                frame.line.and_then(|line| usize::try_from(line).ok()).filter(|line| (1..=*lines).contains(line));
+            let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
             format!("{}{}{anchor}", "../".repeat(depth), path.href())
         });
         let file = file.unwrap_or("(unknown)").to_owned();
