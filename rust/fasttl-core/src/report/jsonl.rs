@@ -24,6 +24,7 @@ pub(super) fn write(
     payload_files: &[(usize, RelPath)],
 ) -> io::Result<()> {
     write_strings(out, &log.index)?;
+    let sources: Vec<String> = log.index.names.sources.iter().map(|s| quoted(s)).collect();
     let mut files = payload_files.iter().peekable();
     for (at, record) in log.index.records.iter().enumerate() {
         while files.peek().is_some_and(|(n, _)| *n < at) {
@@ -33,25 +34,27 @@ pub(super) fn write(
             continue;
         }
         let file = files.peek().filter(|(n, _)| *n == at).map(|(_, path)| path.as_str());
-        let fields = fields(log, record, file);
+        let fields = Fields { log, record, sources: &sources, file };
         let head = log.index.json(record, bytes);
         let open = head.strip_suffix(b"}").filter(|_| record.plain);
         match open {
             // A single-line head with no key of these names: the fields can follow.
             Some(open) if !has_own(log, record) => {
                 out.write_all(open)?;
-                for (at, (key, value)) in fields.iter().enumerate() {
-                    let comma = if at == 0 && open.trim_ascii_end() == b"{" { "" } else { ", " };
-                    write!(out, "{comma}\"{key}\": {value}")?;
-                }
+                out.write_all(if open.trim_ascii_end() == b"{" { b"" } else { b", " })?;
+                fields.write(out)?;
                 out.write_all(b"}\n")?;
             }
             _ => {
                 let mut object: serde_json::Map<String, serde_json::Value> =
                     serde_json::from_slice(&to_strict(head)).unwrap_or_default();
-                for (key, value) in fields {
+                let mut added = b"{".to_vec();
+                fields.write(&mut added)?;
+                added.push(b'}');
+                let added: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&added)?;
+                for (key, value) in added {
                     // The log's own key keeps its name.
-                    let key = if object.contains_key(key) { format!("header_{key}") } else { key.to_owned() };
+                    let key = if object.contains_key(&key) { format!("header_{key}") } else { key };
                     object.insert(key, value);
                 }
                 writeln!(out, "{}", serde_json::Value::Object(object))?;
@@ -67,18 +70,46 @@ fn has_own(log: &Log, record: &Record) -> bool {
     ["timestamp", "thread", "pathname", "lineno", "payload_filename"].contains(&kind)
 }
 
-fn fields(log: &Log, record: &Record, file: Option<&str>) -> Vec<(&'static str, serde_json::Value)> {
-    let zone = if log.index.utc_offset_s.is_some() { "Z" } else { "" };
-    let mut fields = vec![
-        ("timestamp", record.time_us.map(|us| iso(us) + zone).into()),
-        ("thread", record.thread.into()),
-        ("pathname", log.index.names.source(record).into()),
-        ("lineno", Some(record.source_line).filter(|&n| n != NONE).into()),
-    ];
-    if let Some(file) = file {
-        fields.push(("payload_filename", file.into()));
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What a line has beside the head of its record.
+struct Fields<'a> {
+    log: &'a Log,
+    record: &'a Record,
+    /// Names of source files, as JSON.
+    sources: &'a [String],
+    file: Option<&'a str>,
+}
+
+impl Fields<'_> {
+    /// Writes the members of a JSON object.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let record = self.record;
+        match record.time_us {
+            Some(us) => {
+                let zone = if self.log.index.utc_offset_s.is_some() { "Z" } else { "" };
+                write!(out, "\"timestamp\": \"{}{zone}\"", iso(us))?;
+            }
+            None => out.write_all(b"\"timestamp\": null")?,
+        }
+        match record.thread {
+            Some(thread) => write!(out, ", \"thread\": {thread}")?,
+            None => out.write_all(b", \"thread\": null")?,
+        }
+        let source = self.sources.get(record.source as usize).map_or("\"\"", String::as_str);
+        write!(out, ", \"pathname\": {source}")?;
+        match record.source_line {
+            NONE => out.write_all(b", \"lineno\": null")?,
+            line => write!(out, ", \"lineno\": {line}")?,
+        }
+        match self.file {
+            Some(file) => write!(out, ", \"payload_filename\": {}", quoted(file)),
+            None => Ok(()),
+        }
     }
-    fields
 }
 
 /// The strings by id. Where ids are far apart, those beyond the dense part stand in an object.

@@ -4,6 +4,7 @@
 //! read it. Whatever is more than that stands beside it.
 
 mod configs;
+mod directory;
 mod events;
 mod html;
 mod jsonl;
@@ -32,7 +33,7 @@ pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
 use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
 use places::{Place, places};
-use plan::{Content, Plan, Planned, Target, plan};
+use plan::{Content, Planned, plan};
 use tree::Tree;
 
 /// In the timing events of a job the newest start of a rank has the rank as its process id; other logs count
@@ -217,8 +218,7 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let compiles = compiles(self.trace, log, &view);
-        let plan = plan(log, &view, self.options.code);
+        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code));
         let site = Site {
             trace: self.trace,
             log,
@@ -259,7 +259,7 @@ impl Writer<'_> {
         tree.stream(&fixed("raw.jsonl"), |out| jsonl::write(out, log, bytes, &site.plan.payload_files))?;
         self.job.check()?;
         tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes))?;
-        tree.write(&fixed("compile_directory.json"), directory_json(site.plan).as_bytes())?;
+        tree.stream(&fixed("compile_directory.json"), |out| directory::write(out, site.plan))?;
         tree.write(&fixed("failures_and_restarts.html"), pages::failures_page(site, self.pages)?.as_bytes())?;
         let input = RankInput {
             job: place.job.as_deref(),
@@ -330,31 +330,4 @@ struct Shared<'a> {
     site: Site<'a>,
     shapes: &'a Shapes,
     configs: &'a Configs<'a>,
-}
-
-/// `compile_directory.json`: entries by compile, as the standard report has them, with those that it lacks.
-fn directory_json(plan: &Plan) -> String {
-    let mut object = serde_json::Map::new();
-    for (id, entries) in &plan.directory {
-        let artifacts: Vec<serde_json::Value> = entries
-            .iter()
-            .map(|entry| {
-                let (url, suffix) = match &entry.target {
-                    Target::File(path) => (path.as_str(), pages::cache_mark(path.as_str())),
-                    Target::Link(url) => (url.as_str(), ""),
-                };
-                serde_json::json!({
-                    "url": url,
-                    "name": entry.name.rsplit('/').next().unwrap_or(&entry.name),
-                    "number": entry.number,
-                    "suffix": suffix,
-                    "readable_url": entry.readable.as_ref().map(RelPath::as_str),
-                })
-            })
-            .collect();
-        object.insert(id.label(), serde_json::json!({ "artifacts": artifacts }));
-    }
-    let mut text = serde_json::to_string_pretty(&serde_json::Value::Object(object)).unwrap_or_default();
-    text.push('\n');
-    text
 }
