@@ -190,6 +190,8 @@ def write_report(
     overwrite: bool,
     plain_text: bool,
     all_ranks_html: bool,
+    export: bool,
+    inductor_provenance: bool,
     custom_header_html: str,
     command: str,
     threads: int | None,

@@ -21,6 +21,8 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
     overwrite: bool = False,
     plain_text: bool = False,
     all_ranks_html: bool = False,
+    export: bool = False,
+    inductor_provenance: bool = False,
     custom_header_html: str = "",
     threads: int | None = None,
     max_unpacked: int | str | None = None,
@@ -43,6 +45,9 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
             ever replaced.
         plain_text: Write code as text files rather than as pages.
         all_ranks_html: Write the landing page of a job even for a single log.
+        export: Write the report of a ``torch.export``: what failed in it and why.
+        inductor_provenance: Write the pages that tie graphs to generated code for
+            every compile id, under the standard report's names.
         custom_header_html: HTML of your own for the top of the index pages. It is
             inserted as it is.
         threads: Worker threads; ``$FASTTL_THREADS``, else one for each core.
@@ -80,6 +85,8 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         overwrite=overwrite,
         plain_text=plain_text,
         all_ranks_html=all_ranks_html,
+        export=export,
+        inductor_provenance=inductor_provenance,
         custom_header_html=custom_header_html,
         command="fasttl.write_report (Python)",
         threads=request.threads,

@@ -57,6 +57,13 @@ Examples:
 )
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr what was read and written.")
 @click.option("-p", "--plain-text", is_flag=True, help="Write code as text files, for diffing.")
+@click.option("-e", "--export", is_flag=True, help="Report on an export: what failed in it, and why.")
+@click.option(
+    "-i",
+    "--inductor-provenance",
+    is_flag=True,
+    help="Write the pages that tie graphs to generated code for every compile id.",
+)
 @click.option("--all-ranks-html", is_flag=True, help="Write the landing page of a job even for one log.")
 @click.pass_context
 def report(  # noqa: PLR0913 - one parameter for each flag
@@ -76,6 +83,8 @@ def report(  # noqa: PLR0913 - one parameter for each flag
     verbose: bool,
     plain_text: bool,
     all_ranks_html: bool,
+    export: bool,
+    inductor_provenance: bool,
 ) -> int:
     """Write the report and give the exit status."""
     inputs = input_paths(paths or None)
@@ -91,6 +100,8 @@ def report(  # noqa: PLR0913 - one parameter for each flag
             overwrite=overwrite,
             plain_text=plain_text,
             all_ranks_html=all_ranks_html,
+            export=export,
+            inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
             command=ctx.meta.get(COMMAND_LINE, "fasttl"),
             threads=threads,

@@ -479,8 +479,7 @@ impl Trace {
         let wanted = parse_md5(md5.as_bytes())
             .ok_or_else(|| Error::new(ErrorKind::Option, format!("{md5:?} is no md5: 32 hexadecimal digits")))?;
         for (file, log) in (0..).zip(&self.logs) {
-            let whole = |r: &&index::Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
-            let found = log.index.records.iter().filter(whole).find(|r| r.md5 == wanted);
+            let found = log.index.records.iter().find(|r| r.payload.is_whole() && r.md5 == wanted);
             if let Some(record) = found {
                 return self.payload(file, record.offset).map(Some);
             }

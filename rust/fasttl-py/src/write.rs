@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use fasttl_core::index::Verify;
-use fasttl_core::report::{self, CodeStyle, Layout, Overwrite, Report, ReportOptions};
+use fasttl_core::report::{self, CodeStyle, Layout, Mode, Overwrite, Provenance, Report, ReportOptions};
 use fasttl_core::trace::{self, LoadOptions};
 use pyo3::prelude::*;
 
@@ -19,8 +19,8 @@ pub(crate) struct PyReport(Report);
 /// Reads logs and writes their report.
 #[pyfunction]
 #[pyo3(signature = (
-    paths, out, *, ranks, latest, overwrite, plain_text, all_ranks_html, custom_header_html, command, threads,
-    max_unpacked, progress
+    paths, out, *, ranks, latest, overwrite, plain_text, all_ranks_html, export,
+    inductor_provenance, custom_header_html, command, threads, max_unpacked, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
 #[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function; each becomes an enum here")]
@@ -33,6 +33,8 @@ pub(crate) fn write_report(
     overwrite: bool,
     plain_text: bool,
     all_ranks_html: bool,
+    export: bool,
+    inductor_provenance: bool,
     custom_header_html: String,
     command: OsString,
     threads: Option<NonZeroUsize>,
@@ -45,6 +47,8 @@ pub(crate) fn write_report(
         out,
         overwrite: if overwrite { Overwrite::Replace } else { Overwrite::Refuse },
         code: if plain_text { CodeStyle::PlainText } else { CodeStyle::Page },
+        mode: if export { Mode::Export } else { Mode::Compile },
+        provenance: if inductor_provenance { Provenance::Standard } else { Provenance::WhereLogged },
         layout: if all_ranks_html { Layout::LandingPage } else { Layout::ByCount },
         header_html: custom_header_html,
         command: command.into_string().unwrap_or_else(|raw| raw.to_string_lossy().into_owned()),

@@ -362,6 +362,14 @@ pub fn each_member<'a>(
     }
 }
 
+/// The one value that `text` is, without the white space around it.
+pub fn only_value(text: &[u8]) -> Result<(Range<usize>, Oddities), JsonError> {
+    let mut scanner = Scanner::new(text);
+    let range = scanner.value()?;
+    scanner.skip_space();
+    if scanner.pos() == text.len() { Ok((range, scanner.oddities)) } else { Err(scanner.error("the end")) }
+}
+
 /// The value of member `name` of the object `text`, as it stands.
 pub fn member<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut found = None;

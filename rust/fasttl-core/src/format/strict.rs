@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{DEPTH_LIMIT, JsonError, Oddities, Scanner};
+use super::json::{DEPTH_LIMIT, JsonError, Oddities, Scanner, only_value};
 
 /// Strict JSON for `text`, which is borrowed where nothing has to change.
 ///
@@ -25,19 +25,12 @@ pub fn to_strict(text: &[u8]) -> Cow<'_, [u8]> {
 /// Appends `text` as strict JSON with two blanks of indent a level. Yields whether a `NaN` or an
 /// infinity became `null`. When `text` is not JSON, or is nested too deep, nothing is appended.
 pub fn pretty(text: &[u8], out: &mut Vec<u8>) -> Result<bool, JsonError> {
-    let mut scanner = Scanner::new(text);
-    scanner.skip_space();
-    scanner.value()?;
-    let end = scanner.pos();
-    scanner.skip_space();
-    if scanner.pos() != text.len() {
-        return Err(JsonError { at: scanner.pos(), expected: "the end of the text", ended: false });
-    }
-    if scanner.oddities.contains(Oddities::DEEP) {
+    let (value, oddities) = only_value(text)?;
+    if oddities.contains(Oddities::DEEP) {
         return Err(JsonError { at: 0, expected: "less nesting", ended: false });
     }
-    out.reserve(end + end / 4);
-    Ok(rewrite(text.get(..end).unwrap_or(text), out, Layout::Pretty))
+    out.reserve(text.len() + text.len() / 4);
+    Ok(rewrite(text.get(value).unwrap_or(text), out, Layout::Pretty))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

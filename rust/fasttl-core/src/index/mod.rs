@@ -114,6 +114,11 @@ impl Index {
         range(bytes, record.json_range())
     }
 
+    /// Problems that mean a loss.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|p| p.kind.severity() == Severity::Error)
+    }
+
     /// The record that starts at byte `offset`.
     pub fn record_at(&self, offset: u64) -> Option<&Record> {
         let at = self.records.binary_search_by_key(&offset, |r| r.offset).ok()?;

@@ -26,6 +26,11 @@ pub enum PayloadState {
 }
 
 impl PayloadState {
+    /// Whether the payload is all that was logged, as far as it was looked at.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Verified | Self::Unchecked)
+    }
+
     /// Name in the tables.
     pub const fn name(self) -> &'static str {
         match self {

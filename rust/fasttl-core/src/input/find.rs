@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::name::{is_trace_name, rank_in_name};
+use super::name::is_trace_name;
 use super::sniff::{Content, looks_like, sniff};
-use super::source::{Source, modified_us};
+use super::source::Source;
 use super::unpack::{Budget, Packing, UnpackError, unpack};
 use super::{InputOptions, LogFile};
 use crate::error::{Error, ErrorKind, Result};
@@ -82,7 +82,7 @@ pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
             Ok(Opened::Passed(passed)) => found.passed.push(passed),
             // One log of a folder must not stop the others.
             Err(error) if error.kind == ErrorKind::TooLarge && *named == Named::InFolder => {
-                found.logs.push(unreadable(path, error.message()));
+                found.logs.push(unreadable(path, error.message().to_owned()));
             }
             Err(error) => return Err(error),
         }
@@ -198,37 +198,27 @@ enum Opened {
     Passed(Passed),
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// A log whose bytes cannot be had.
-fn unreadable(path: &Path, why: &str) -> LogFile {
-    let meta = fs::metadata(path);
-    LogFile {
-        path: path.to_owned(),
-        name_rank: rank_in_name(&file_name(path)),
-        disk_bytes: meta.as_ref().map_or(0, fs::Metadata::len),
-        modified_us: meta.as_ref().map_or(0, modified_us),
-        source: Err(why.to_owned()),
-        damage: None,
-    }
+fn unreadable(path: &Path, why: String) -> LogFile {
+    LogFile::new(path, fs::metadata(path).ok().as_ref(), Err(why))
 }
 
 /// Opens one file and decides whether it is a log.
 fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
     let name = file_name(path);
-    let mut log = unreadable(path, "");
     if named == Named::ByUser && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
         let mut pipe = File::open(path).map_err(|e| Error::io(ErrorKind::Read, path, "could not be read", e))?;
         return read_once(path, &mut pipe, budget).map(Opened::Log);
     }
-    let (head, packing) = match read_head(path, &mut log) {
+    let (meta, head, packing) = match read_head(path) {
         Ok(head) => head,
         // One rank that cannot be read must not stop the others; a file that the user named must be told of.
         Err(e) if named == Named::InFolder && is_trace_name(&name) => {
-            log.source = Err(format!("could not be read: {e}"));
-            return Ok(Opened::Log(log));
+            return Ok(Opened::Log(unreadable(path, format!("could not be read: {e}"))));
         }
         Err(e) if named == Named::InFolder => {
             let reason = format!("could not be read: {e}");
@@ -250,26 +240,21 @@ fn open(path: &Path, named: Named, budget: &Budget) -> Result<Opened> {
         }
         return Ok(Opened::Passed(Passed { path: path.to_owned(), reason: format!("looks like {looks}") }));
     }
-    match packing {
-        None => log.source = Source::open(path, &budget.memory).map_err(|e| format!("could not be read: {e}")),
+    let (source, damage) = match packing {
+        None => (Source::open(path, &budget.memory).map_err(|e| format!("could not be read: {e}")), None),
         Some(packing) => match unpack(path, packing, budget) {
-            Ok((source, damage)) => {
-                log.source = Ok(source);
-                log.damage = damage;
-            }
+            Ok((source, damage)) => (Ok(source), damage),
             Err(UnpackError::TooLarge(text)) => return Err(Error::at(ErrorKind::TooLarge, path, text)),
-            Err(UnpackError::Io(e)) => log.source = Err(format!("could not be unpacked: {e}")),
+            Err(UnpackError::Io(e)) => (Err(format!("could not be unpacked: {e}")), None),
         },
-    }
-    Ok(Opened::Log(log))
+    };
+    Ok(Opened::Log(LogFile { damage, ..LogFile::new(path, Some(&meta), source) }))
 }
 
 /// The first bytes of a file, unpacked where it is compressed.
-fn read_head(path: &Path, log: &mut LogFile) -> io::Result<(Vec<u8>, Option<Packing>)> {
+fn read_head(path: &Path) -> io::Result<(fs::Metadata, Vec<u8>, Option<Packing>)> {
     let file = File::open(path)?;
     let meta = file.metadata()?;
-    log.disk_bytes = meta.len();
-    log.modified_us = modified_us(&meta);
     let mut magic = Vec::new();
     (&file).take(4).read_to_end(&mut magic)?;
     let packing = Packing::of(&magic);
@@ -293,5 +278,5 @@ fn read_head(path: &Path, log: &mut LogFile) -> io::Result<(Vec<u8>, Option<Pack
             }
         }
     }
-    Ok((head, packing))
+    Ok((meta, head, packing))
 }

@@ -15,7 +15,8 @@ pub use name::rank_in_name;
 pub use sniff::{Content, looks_like, sniff};
 pub use source::{Source, View};
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// How input is found and opened.
 #[derive(Clone, Debug)]
@@ -40,4 +41,18 @@ pub struct LogFile {
     pub source: Result<Source, String>,
     /// What was wrong with the compressed data, when only a part could be unpacked.
     pub damage: Option<String>,
+}
+
+impl LogFile {
+    /// What the file system says of a file, with the bytes that were got from it.
+    fn new(path: &Path, meta: Option<&fs::Metadata>, source: Result<Source, String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            name_rank: rank_in_name(&find::file_name(path)),
+            disk_bytes: meta.map_or(0, fs::Metadata::len),
+            modified_us: meta.map_or(0, source::modified_us),
+            source,
+            damage: None,
+        }
+    }
 }

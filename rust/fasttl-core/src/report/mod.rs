@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use crate::analysis::compiles::compiles;
 use crate::error::Result;
 use crate::format::strict;
-use crate::index::{KindId, Severity};
+use crate::index::KindId;
 use crate::job::Job;
 use crate::trace::{Log, LogState, Trace};
 use configs::Configs;
@@ -53,6 +53,26 @@ pub enum CodeStyle {
     PlainText,
 }
 
+/// What the report is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Compiles: `torch.compile` in all its forms.
+    #[default]
+    Compile,
+    /// An export: what failed in it, and why.
+    Export,
+}
+
+/// Which pages tie graphs to generated code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Provenance {
+    /// One at each compile that logged how they belong together.
+    #[default]
+    WhereLogged,
+    /// The standard report's, one for each compile id.
+    Standard,
+}
+
 /// Where the logs' trees go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
@@ -74,6 +94,10 @@ pub struct ReportOptions {
     pub code: CodeStyle,
     /// Where the logs' trees go.
     pub layout: Layout,
+    /// What the report is about.
+    pub mode: Mode,
+    /// Which pages tie graphs to generated code.
+    pub provenance: Provenance,
     /// Trusted HTML for the top of index pages.
     pub header_html: String,
     /// How fasttl was called, for the page.
@@ -127,15 +151,11 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
         out,
         logs: trace.logs.len(),
         records: trace.logs.iter().map(|log| log.index.records.len()).sum(),
-        problems: trace.logs.iter().map(errors).sum(),
+        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum(),
         unknown_compile_ids: trace.records_without_compile(),
         files_written: files,
         messages: messages(trace),
     })
-}
-
-fn errors(log: &Log) -> usize {
-    log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count()
 }
 
 fn write_assets(root: &Tree) -> Result<()> {
@@ -152,7 +172,7 @@ fn write_assets(root: &Tree) -> Result<()> {
 fn messages(trace: &Trace) -> Vec<String> {
     let line = |log: &Log| {
         let path = log.file.path.display();
-        match (log.state, errors(log)) {
+        match (log.state, log.index.errors().count()) {
             (LogState::Unreadable, _) => {
                 Some(format!("{path}: {}", log.file.source.as_ref().err().map_or("unreadable", String::as_str)))
             }

@@ -235,12 +235,12 @@ impl Planner<'_> {
 
     /// Where a payload without a file of its own stands, once for each content.
     fn payload_file(&mut self, at: usize, record: &Record) -> RelPath {
-        let verified = matches!(record.payload, PayloadState::Verified | PayloadState::Unchecked);
-        if let Some(path) = self.by_md5.get(&record.md5).filter(|_| verified) {
+        let whole = record.payload.is_whole();
+        if let Some(path) = self.by_md5.get(&record.md5).filter(|_| whole) {
             return path.clone();
         }
         let path = self.namer.payload(record.md5);
-        if verified {
+        if whole {
             self.by_md5.insert(record.md5, path.clone());
         }
         self.file(at, record, Content::Payload, path.clone());

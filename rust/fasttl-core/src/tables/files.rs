@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::TableDef;
 use super::build::{Table, TableBuilder};
 use crate::error::Result;
-use crate::index::Severity;
 use crate::trace::{Log, Trace};
 
 pub(super) const FILES: TableDef = TableDef { name: "files", about: "a log file", build };
@@ -27,8 +26,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .u64("disk_bytes", "Bytes on disk.", |(_, log)| Some(log.file.disk_bytes))
         .u64("records", "Records found.", |(_, log)| Some(log.index.records.len() as u64))
         .u64("problems", "Problems of severity error.", |(_, log)| {
-            let errors = log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error);
-            Some(errors.count() as u64)
+            Some(log.index.errors().count() as u64)
         })
         .time("first_time", "Time of the earliest record.", |(_, log)| log.first_us)
         .time("last_time", "Time of the latest record.", |(_, log)| log.last_us)

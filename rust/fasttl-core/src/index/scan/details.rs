@@ -6,7 +6,7 @@ use crate::format::json::{self, Oddities};
 use crate::format::kind::Kind;
 use crate::format::{frame, strict};
 use crate::index::problem::{Problem, ProblemKind};
-use crate::index::record::{Encoding, KindId, Mark, NONE, PayloadState, Record};
+use crate::index::record::{Encoding, KindId, Mark, NONE, PayloadState};
 
 impl Scan<'_> {
     /// What some kinds carry that the index itself needs: names, strings, the begin of a compile.
@@ -62,22 +62,20 @@ impl Scan<'_> {
 
     /// Marks begin and end of the span that is a compile's life.
     fn span(&mut self) {
-        let mut scanner = json::Scanner::new(&self.text);
-        let value = scanner.value();
-        scanner.skip_space();
-        if value.is_err() || scanner.pos() != self.text.len() || !self.text.starts_with(b"{") {
-            let whole = |r: &Record| matches!(r.payload, PayloadState::Verified | PayloadState::Unchecked);
+        let Ok((_, oddities)) = json::only_value(&self.text).and_then(|found| match self.text.first() {
+            Some(b'{') => Ok(found),
+            _ => Err(json::JsonError { at: 0, expected: "an object", ended: false }),
+        }) else {
             // Of a damaged payload there is a row already.
-            if self.chunk.records.last().is_some_and(whole) {
+            if self.chunk.records.last().is_some_and(|r| r.payload.is_whole()) {
                 self.note_record(ProblemKind::BadPayloadJson, "a timing event");
             }
             if let Some(record) = self.chunk.records.last_mut() {
                 record.mark = Mark::Broken;
             }
             return;
-        }
+        };
         let is_dynamo = |text: &[u8]| json::member(text, b"name") == Some(b"\"dynamo\"");
-        let oddities = scanner.oddities;
         if oddities.contains(Oddities::DEEP) {
             self.note_record(ProblemKind::DeepJson, "in the payload");
         }
@@ -101,11 +99,8 @@ impl Scan<'_> {
 
     /// A row where an artifact says that it is JSON and is not.
     fn check_json(&mut self) {
-        let mut scanner = json::Scanner::new(&self.text);
-        let value = scanner.value();
-        scanner.skip_space();
-        let whole = self.chunk.records.last().is_some_and(|r| matches!(r.payload, PayloadState::Verified));
-        if whole && (value.is_err() || scanner.pos() != self.text.len()) {
+        let whole = self.chunk.records.last().is_some_and(|r| r.payload == PayloadState::Verified);
+        if whole && json::only_value(&self.text).is_err() {
             self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is");
         }
     }

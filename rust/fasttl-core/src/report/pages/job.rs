@@ -6,7 +6,6 @@ use super::common::{Page, count, duration, moment, plural, size};
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
 use crate::error::Result;
-use crate::index::Severity;
 use crate::report::html::Pages;
 use crate::trace::{Log, LogState, Trace};
 
@@ -149,8 +148,7 @@ fn facts(input: &JobInput<'_>) -> Vec<Fact> {
 }
 
 fn problems(logs: &[&Log]) -> usize {
-    let errors = |log: &&Log| log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count();
-    logs.iter().map(errors).sum()
+    logs.iter().map(|log| log.index.errors().count()).sum()
 }
 
 fn notes(input: &JobInput<'_>) -> Vec<Note> {

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::common::{Site, anchor, count, duration, moment, plural, size};
 use crate::analysis::versions::versions;
 use crate::analysis::{Compile, FailureKind, Status};
-use crate::index::Severity;
 use crate::trace::LogState;
 
 /// Counts over the compiles of a log.
@@ -169,7 +168,7 @@ pub(super) fn notes(site: &Site<'_>, sum: &Summary) -> Vec<Note> {
             Some("Why they compiled again"),
         );
     }
-    let errors = site.log.index.problems.iter().filter(|p| p.kind.severity() == Severity::Error).count();
+    let errors = site.log.index.errors().count();
     if errors > 0 && site.log.state != LogState::Truncated {
         let title = format!("{} in the log.", plural(errors, "damaged place"));
         add("warn", title, "Everything else was read.".to_owned(), Some("#problems"), Some("Where"));

@@ -263,10 +263,10 @@ fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
 
 fn problems(site: &Site<'_>) -> Problems {
     let all = &site.log.index.problems;
-    let errors = |p: &&Problem| p.kind.severity() == Severity::Error;
-    let total = all.iter().filter(errors).count();
+    let total = site.log.index.errors().count();
     let notes = all.len() - total;
-    let ordered = all.iter().filter(errors).chain(all.iter().filter(|p| !errors(p)));
+    let unusual = all.iter().filter(|p| p.kind.severity() == Severity::Note);
+    let ordered = site.log.index.errors().chain(unusual);
     let rows: Vec<ProblemRow> = ordered.take(PROBLEMS).map(|p| problem_row(site, p)).collect();
     let mut note = String::new();
     if notes > 0 {
