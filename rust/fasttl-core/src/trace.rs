@@ -165,6 +165,7 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
     if logs.iter().all(|log| log.index.records.is_empty()) {
         return Err(no_records(&logs));
     }
+    settle_ranks(&mut logs);
     borrow_offsets(&mut logs);
     assign_runs(&mut logs);
     select(&mut logs, options)?;
@@ -244,24 +245,40 @@ fn describe(log: &mut Log) {
         (false, true) => LogState::Truncated,
         (false, false) => LogState::Complete,
     };
-    if let (Some(inside), Some(named)) = (log.index.rank, log.file.name_rank)
-        && inside != named
-    {
-        log.index.problems.push(Problem {
-            offset: 0,
-            len: 0,
-            line: 1,
-            kind: ProblemKind::RankName,
-            detail: format!("the file's name says rank {named}, its records say {inside}; the records hold"),
-            owns_bytes: false,
-        });
-    }
-    log.index.problems.sort_by_key(|p| (p.offset, !p.owns_bytes));
     log.rank = log.index.rank.or(log.file.name_rank);
     log.pid = main_process(&log.index);
     // Instant events and exports may log late; begin and end are the extremes.
     log.first_us = records.iter().filter_map(|r| r.time_us).min();
     log.last_us = records.iter().filter_map(|r| r.time_us).max();
+}
+
+/// Where name and records disagree, the records hold: PyTorch wrote them. But files that were given different
+/// ranks by name, and have the same one inside, were told apart by somebody: then the names hold.
+fn settle_ranks(logs: &mut [Log]) {
+    let mut named: BTreeMap<i32, BTreeSet<i32>> = BTreeMap::new();
+    for log in logs.iter() {
+        if let (Some(inside), Some(name)) = (log.index.rank, log.file.name_rank) {
+            named.entry(inside).or_default().insert(name);
+        }
+    }
+    for log in logs {
+        if let (Some(inside), Some(name)) = (log.index.rank, log.file.name_rank)
+            && inside != name
+        {
+            let shared = named.get(&inside).is_some_and(|names| names.len() > 1);
+            let holds = if shared { "other files have that rank too, so the name holds" } else { "the records hold" };
+            log.rank = Some(if shared { name } else { inside });
+            log.index.problems.push(Problem {
+                offset: 0,
+                len: 0,
+                line: 1,
+                kind: ProblemKind::RankName,
+                detail: format!("the file's name says rank {name}, its records say {inside}; {holds}"),
+                owns_bytes: false,
+            });
+        }
+        log.index.problems.sort_by_key(|p| (p.offset, !p.owns_bytes));
+    }
 }
 
 /// The process that wrote most records.

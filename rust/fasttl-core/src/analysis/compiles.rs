@@ -172,6 +172,7 @@ pub struct Compile {
     pub artifact_bytes: u64,
     breaks: Vec<usize>,
     reasons: Option<usize>,
+    graph: Option<usize>,
     ended: bool,
 }
 
@@ -271,6 +272,7 @@ impl Compile {
             artifact_bytes: 0,
             breaks: Vec::new(),
             reasons: None,
+            graph: None,
             ended: false,
         }
     }
@@ -287,6 +289,8 @@ impl Compile {
             KindId::Known(Kind::DynamoStart) => {
                 self.start.get_or_insert(at);
             }
+            // The last try is the one that holds.
+            KindId::Known(Kind::DynamoOutputGraph) => self.graph = Some(at),
             KindId::Known(Kind::CompilationMetrics) => self.metrics.push(at),
             KindId::Known(Kind::BwdCompilationMetrics | Kind::AotBwdCompilationMetrics) => self.backward.push(at),
             KindId::Known(Kind::Artifact) => self.artifact(log.index.names.name(record).unwrap_or_default(), at),
@@ -456,6 +460,16 @@ impl Compile {
     /// Records of its `dynamo_graph_break_reason` artifacts.
     pub fn graph_breaks(&self) -> &[usize] {
         &self.breaks
+    }
+
+    /// The record of its `recompile_reasons` artifact.
+    pub fn reasons(&self) -> Option<usize> {
+        self.reasons
+    }
+
+    /// The record of the graph that Dynamo captured, in the last try.
+    pub fn graph(&self) -> Option<usize> {
+        self.graph
     }
 
     /// Whether the frame had been compiled before.

@@ -3,8 +3,16 @@
 //! Results are tables too, made here once; pages, Python and the shell only arrange them. Nothing here
 //! knows HTML.
 
+pub mod cache;
 pub(crate) mod compiles;
+pub mod exec_order;
 mod frames;
+pub mod graphs;
+pub mod parts;
+pub mod ranks;
+pub mod runtimes;
+pub mod schedules;
+mod tensors;
 pub(crate) mod versions;
 
 pub use compiles::{CacheState, Compile, Failure, FailureKind, Phases, Status};
@@ -16,7 +24,22 @@ use crate::trace::Trace;
 /// All tables: those made from records and those made here. A new table is one line.
 pub const TABLES: &[TableDef] = &{
     let [files, records, problems, metrics, artifacts, strings, stacks] = tables::TABLES;
-    [files, records, problems, frames::FRAMES, metrics, artifacts, strings, stacks]
+    [
+        files,
+        records,
+        problems,
+        frames::FRAMES,
+        metrics,
+        artifacts,
+        graphs::GRAPHS,
+        cache::CACHE,
+        schedules::COLLECTIVES,
+        runtimes::RUNTIMES,
+        exec_order::EXEC_ORDER,
+        tensors::TENSORS,
+        strings,
+        stacks,
+    ]
 };
 
 /// Builds the table `name`.

@@ -20,23 +20,7 @@ pub struct Frame {
 /// The frames of a JSON array, outermost first. Elements that are no objects are empty frames; what is no
 /// array has no frames.
 pub fn parse_stack(text: &[u8]) -> Vec<Frame> {
-    let mut frames = Vec::new();
-    let mut scanner = json::Scanner::new(text);
-    if scanner.expect(b'[', "an array").is_err() {
-        return frames;
-    }
-    loop {
-        scanner.skip_space();
-        if scanner.eat(b']') {
-            return frames;
-        }
-        let Ok(value) = scanner.value() else { return frames };
-        frames.push(parse_frame(scanner.slice(value)));
-        scanner.skip_space();
-        if !scanner.eat(b',') {
-            return frames;
-        }
-    }
+    json::elements(text).map(|all| all.map(parse_frame).collect()).unwrap_or_default()
 }
 
 fn parse_frame(text: &[u8]) -> Frame {

@@ -370,6 +370,19 @@ pub fn only_value(text: &[u8]) -> Result<(Range<usize>, Oddities), JsonError> {
     if scanner.pos() == text.len() { Ok((range, scanner.oddities)) } else { Err(scanner.error("the end")) }
 }
 
+/// The elements of the array `text`, as they stand; `None` where it is no array. After a fault there are no more.
+pub fn elements(text: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    let mut scanner = Scanner::new(text);
+    scanner.expect(b'[', "a list").ok()?;
+    let mut more = true;
+    Some(std::iter::from_fn(move || {
+        let range = scanner.value().ok().filter(|_| more)?;
+        scanner.skip_space();
+        more = scanner.eat(b',');
+        Some(scanner.slice(range))
+    }))
+}
+
 /// The value of member `name` of the object `text`, as it stands.
 pub fn member<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut found = None;

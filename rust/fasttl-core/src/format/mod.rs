@@ -7,8 +7,10 @@
 pub mod compile_id;
 pub mod envelope;
 pub mod frame;
+pub mod fx_graph;
 pub mod json;
 pub mod kind;
+pub mod output_code;
 pub mod payload;
 pub mod prefix;
 pub mod strict;

@@ -47,6 +47,11 @@ impl<'a> Payload<'a> {
         Self { raw, line_end }
     }
 
+    /// The lines as they stand in the file, TABs included.
+    pub const fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
     /// Calls `each` with the pieces of the text, in order; joined they are the text.
     pub fn pieces(&self, mut each: impl FnMut(&'a [u8])) {
         let (mut rest, mut first) = (self.raw, true);

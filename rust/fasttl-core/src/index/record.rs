@@ -31,6 +31,11 @@ impl PayloadState {
         matches!(self, Self::Verified | Self::Unchecked)
     }
 
+    /// Whether all lines that were logged are likely there: those with a wrong md5 may have been edited since.
+    pub const fn is_readable(self) -> bool {
+        matches!(self, Self::Verified | Self::Unchecked | Self::WrongMd5)
+    }
+
     /// Name in the tables.
     pub const fn name(self) -> &'static str {
         match self {

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 16] = [
+const TEMPLATES: [(&str, &str); 17] = [
+    ("_agreement.html", include_str!("templates/_agreement.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
     ("_help.html", include_str!("templates/_help.html")),

@@ -3,10 +3,12 @@
 //! The tree has the names, numbers and bytes of the standard report (tlparse 0.4.3), since people's scripts
 //! read it. Whatever is more than that stands beside it.
 
+mod comparison;
 mod configs;
 mod directory;
 mod events;
 mod html;
+mod job;
 mod jsonl;
 mod names;
 mod out_dir;
@@ -16,11 +18,13 @@ mod plan;
 mod standard;
 mod tree;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
 use crate::analysis::compiles::compiles;
+use crate::analysis::ranks::{Facts, Texts, facts};
 use crate::error::Result;
 use crate::format::strict;
 use crate::index::KindId;
@@ -31,14 +35,10 @@ use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
-use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
-use places::{Place, places};
+use pages::{CodePage, LineAnchors, RankInput, Shapes, Site, plural};
+use places::Place;
 use plan::{Content, Planned, plan};
 use tree::Tree;
-
-/// In the timing events of a job the newest start of a rank has the rank as its process id; other logs count
-/// from here.
-const OTHER_PIDS: i64 = 1_000_000;
 
 /// Payloads larger than this are written piece by piece.
 const IN_MEMORY: u64 = 1 << 20;
@@ -141,7 +141,7 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
     }
     write_assets(&root)?;
     let mut files = match (trace.logs.as_slice(), options.layout) {
-        ([log], Layout::ByCount) => writer.log(log, &staging.root, &Place::alone(trace, log))?.1,
+        ([log], Layout::ByCount) => writer.log(log, &staging.root, &Place::alone(trace, log), None)?.files,
         _ => writer.job(&staging.root, &root)?,
     };
     files += root.written();
@@ -189,6 +189,13 @@ fn messages(trace: &Trace) -> Vec<String> {
     trace.logs.iter().filter_map(line).collect()
 }
 
+/// What is left of a log whose tree was written.
+struct Done {
+    summary: pages::Summary,
+    facts: Facts,
+    files: u64,
+}
+
 /// What all parts of one report share.
 struct Writer<'a> {
     trace: &'a Trace,
@@ -198,44 +205,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes the trees of all logs and the landing page; yields the number of files in the trees.
-    fn job(&self, folder: &Path, root: &Tree) -> Result<u64> {
-        let places = places(self.trace);
-        let pairs: Vec<(&Log, &Place)> = self.trace.logs.iter().zip(&places).collect();
-        let done = pairs
-            .par_iter()
-            .map(|(log, place)| self.log(log, &folder.join(&place.folder), place))
-            .collect::<Result<Vec<_>>>()?;
-        let files = done.iter().map(|(_, files)| files).sum();
-        let rows: Vec<RankRow<'_>> = pairs
-            .into_iter()
-            .zip(done)
-            .map(|((log, place), (summary, _))| RankRow {
-                log,
-                folder: place.folder.clone(),
-                label: place.heading.clone(),
-                summary,
-            })
-            .collect();
-        let input = JobInput {
-            trace: self.trace,
-            heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
-            rows: &rows,
-            command: &self.options.command,
-            header_html: &self.options.header_html,
-        };
-        root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())?;
-        let mut views = Vec::new();
-        for (n, (log, place)) in (OTHER_PIDS..).zip(self.trace.logs.iter().zip(&places)) {
-            let pid = log.rank.filter(|_| place.newest).map_or(n, i64::from);
-            views.push((pid, log, log.view()?));
-        }
-        root.stream(&RelPath::fixed("chromium_events.json"), |out| events::write_merged(out, views))?;
-        Ok(files)
-    }
-
-    /// Writes the tree of one log; yields its counts and the number of its files.
-    fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
+    /// Writes the tree of one log; of a job's log, `texts` keeps what ranks are compared by.
+    fn log(&self, log: &Log, folder: &Path, place: &Place, texts: Option<&Texts>) -> Result<Done> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
         let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code));
@@ -264,8 +235,13 @@ impl Writer<'_> {
         );
         files?;
         wholes?;
+        let facts = texts.map(|texts| facts(log, &view, &compiles, texts)).unwrap_or_default();
+        if texts.is_some() {
+            let parity = |out: &mut dyn Write| comparison::write_parity(out, log, &facts);
+            tree.stream(&RelPath::fixed("collectives_parity.json"), parity)?;
+        }
         self.job.advance(log.index.len)?;
-        Ok((summary, tree.written()))
+        Ok(Done { summary, facts, files: tree.written() })
     }
 
     /// The files that a log has once.

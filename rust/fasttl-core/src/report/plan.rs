@@ -2,7 +2,7 @@
 
 use std::collections::hash_map;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::CodeStyle;
 use super::names::{Namer, Number, RelPath, eval_with_key};
@@ -10,6 +10,7 @@ use super::standard::{has_file, taken};
 use crate::format::compile_id::CompileId;
 use crate::format::json;
 use crate::format::kind::{Kind, Output};
+use crate::format::payload::md5_hex;
 use crate::index::{Encoding, Index, KindId, PayloadState, Record};
 use crate::trace::Log;
 
@@ -105,6 +106,7 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
         number: 0,
         extra: 0,
         by_md5: FxHashMap::default(),
+        whole: log.index.records.iter().filter(|r| r.payload.is_whole()).map(|r| r.md5).collect(),
         by_content: FxHashMap::default(),
         dumps: FxHashMap::default(),
         plan: Plan::default(),
@@ -124,6 +126,8 @@ struct Planner<'a> {
     number: u32,
     extra: u32,
     by_md5: FxHashMap<[u8; 16], RelPath>,
+    /// MD5s of which the log has a whole payload.
+    whole: FxHashSet<[u8; 16]>,
     by_content: FxHashMap<([u8; 16], Content), RelPath>,
     /// Dumped sources by name, with the md5 of what they hold.
     dumps: FxHashMap<String, ([u8; 16], RelPath)>,
@@ -239,7 +243,13 @@ impl Planner<'_> {
         if let Some(path) = self.by_md5.get(&record.md5).filter(|_| whole) {
             return path.clone();
         }
-        let path = self.namer.payload(record.md5);
+        // A damaged payload must not take the name of the whole one that the log has elsewhere.
+        let path = if !whole && self.whole.contains(&record.md5) {
+            let number = self.next_number(false);
+            self.namer.path("payloads", &md5_hex(record.md5), number, "txt")
+        } else {
+            self.namer.payload(record.md5)
+        };
         if whole {
             self.by_md5.insert(record.md5, path.clone());
         }

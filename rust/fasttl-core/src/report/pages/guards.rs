@@ -26,25 +26,20 @@ struct Row {
 
 /// The page of the guards that the payload `text` of the record at `offset` lists.
 pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: &[u8], offset: u64) -> Result<String> {
-    let mut rows = Vec::new();
-    let mut scanner = json::Scanner::new(text);
     // What is no list of objects has no page; see the plan.
-    if scanner.expect(b'[', "a list").is_ok() {
-        while let Ok(range) = scanner.value() {
-            let guard = scanner.slice(range);
-            let stack = |name: &[u8]| {
-                let frames = json::member(guard, name).map(parse_stack).unwrap_or_default();
-                site.stack(&frames, offset, path.depth())
-            };
-            rows.push(Row {
-                code: json::member(guard, b"code").and_then(json::unescape).unwrap_or_default(),
-                user_stack: stack(b"user_stack"),
-                stack: stack(b"stack"),
-            });
-            scanner.skip_space();
-            scanner.eat(b',');
+    let guards = json::elements(text).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let row = |guard: &[u8]| {
+        let stack = |name: &[u8]| {
+            let frames = json::member(guard, name).map(parse_stack).unwrap_or_default();
+            site.stack(&frames, offset, path.depth())
+        };
+        Row {
+            code: json::member(guard, b"code").and_then(json::unescape).unwrap_or_default(),
+            user_stack: stack(b"user_stack"),
+            stack: stack(b"stack"),
         }
-    }
+    };
+    let rows = guards.into_iter().map(row).collect();
     let heading = path.file_name().trim_end_matches(".html").to_owned();
     let page = Page::new(format!("{heading} · {}", site.heading), site.up, path.depth(), "");
     pages.render("guards.html", &Context { page, heading, back: site.back(path), rows })

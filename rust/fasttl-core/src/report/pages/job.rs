@@ -1,13 +1,23 @@
 //! `index.html` of a job: a row for each log, what is missing or failed first.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use super::common::{Page, count, duration, moment, plural, size};
+use super::agreement::{Agreement, Evidence, agreement, divergences};
+use super::common::{Link, Page, count, duration, moment, plural, size};
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
+use crate::analysis::ranks::Comparison;
 use crate::error::Result;
+use crate::report::comparison::JobFiles;
 use crate::report::html::Pages;
 use crate::trace::{Log, LogState, Trace};
+
+/// Rows of the table of logs.
+const LOGS: usize = 128;
+/// Files listed that are no logs.
+const SKIPPED: usize = 100;
 
 /// One log and what was found in it.
 pub(crate) struct RankRow<'a> {
@@ -29,6 +39,12 @@ pub(crate) struct JobInput<'a> {
     pub(crate) heading: &'a str,
     /// Its logs.
     pub(crate) rows: &'a [RankRow<'a>],
+    /// How its ranks compare.
+    pub(crate) comparison: &'a Comparison,
+    /// Where the records stand that show it.
+    pub(crate) evidence: &'a Evidence,
+    /// Files over all ranks.
+    pub(crate) files: JobFiles,
     /// How fasttl was called.
     pub(crate) command: &'a str,
     /// The user's own header.
@@ -42,8 +58,12 @@ struct Context<'a> {
     facts: Vec<Fact>,
     notes: Vec<Note>,
     tiles: Vec<Tile>,
+    agreement: Agreement,
     ranks: Vec<Row<'a>>,
+    ranks_note: String,
+    all_ranks: Vec<Link>,
     skipped: Vec<Skipped>,
+    skipped_note: String,
     links: Vec<FileLink>,
 }
 
@@ -76,23 +96,74 @@ struct Skipped {
 
 /// The page.
 pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
-    let about = "the timing events of all logs, one process each";
+    let rows = shown_rows(input);
+    let passed = &input.trace.passed;
     let context = Context {
         page: Page::new(format!("{} · fasttl", input.heading), "", 0, input.header_html),
         heading: input.heading,
         facts: facts(input),
         notes: notes(input),
         tiles: tiles(input.rows),
-        ranks: input.rows.iter().map(row).collect(),
-        skipped: input
-            .trace
-            .passed
+        agreement: agreement(input.comparison, input.evidence),
+        ranks_note: if rows.len() < input.rows.len() {
+            format!(
+                "The {} of {} logs that differ, failed or took longest; all of them are linked at the end.",
+                rows.len(),
+                count(input.rows.len())
+            )
+        } else {
+            String::new()
+        },
+        all_ranks: if rows.len() < input.rows.len() {
+            input.rows.iter().map(|r| Link { href: link(r), label: r.label.clone() }).collect()
+        } else {
+            Vec::new()
+        },
+        ranks: rows.into_iter().map(row).collect(),
+        skipped_note: if passed.len() > SKIPPED {
+            format!("The first {SKIPPED} are listed; `fasttl info` has all.")
+        } else {
+            String::new()
+        },
+        skipped: passed
             .iter()
+            .take(SKIPPED)
             .map(|p| Skipped { path: p.path.display().to_string(), reason: p.reason.clone() })
             .collect(),
-        links: vec![FileLink { href: "chromium_events.json", label: "chromium_events.json", about }],
+        links: links(input.files),
     };
     pages.render("job.html", &context)
+}
+
+fn links(files: JobFiles) -> Vec<FileLink> {
+    let mut links = vec![("chromium_events.json", "the timing events of all logs, one process each")];
+    if files.runtimes {
+        links.push(("runtime_estimations.json", "estimated runtime of each operation, by rank and graph"));
+        links.push((
+            "chromium_trace_with_runtime.json",
+            "the same as a trace: a process for each rank, a lane for each graph",
+        ));
+    }
+    if files.schedules {
+        links.push(("collective_schedules.json", "collectives of each graph in their order, by rank"));
+    }
+    links.into_iter().map(|(href, about)| FileLink { href, label: href, about }).collect()
+}
+
+/// The logs that the table shows: all, or of many those that differ, are damaged, failed or took longest, in order.
+fn shown_rows<'a>(input: &JobInput<'a>) -> Vec<&'a RankRow<'a>> {
+    let mut rows: Vec<&RankRow<'_>> = input.rows.iter().collect();
+    if rows.len() > LOGS {
+        let odd: BTreeSet<i32> = input.comparison.odd_ranks();
+        let weight = |r: &RankRow<'_>| {
+            let is_odd = r.log.rank.is_some_and(|rank| odd.contains(&rank));
+            (r.log.state != LogState::Complete, r.summary.failed + r.summary.unfinished > 0, is_odd)
+        };
+        rows.sort_by(|a, b| weight(b).cmp(&weight(a)).then(b.summary.compile_s.total_cmp(&a.summary.compile_s)));
+        rows.truncate(LOGS);
+        rows.sort_by_key(|r| (r.log.rank.is_none(), r.log.rank, r.log.run, r.log.restart));
+    }
+    rows
 }
 
 /// Ranks that the numbers leave out, from 0 to the highest; none where only some were asked for.
@@ -174,6 +245,12 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
             add(level, title, format!("{}. {why}", list(&names)), Some(link(first)), Some("Open"));
         }
     }
+    for (rank, why) in &input.comparison.left_out {
+        // Logs that are empty or unreadable are named above.
+        if input.rows.iter().any(|r| r.log.rank == Some(*rank) && r.log.state == LogState::Complete) {
+            add("warn", format!("Rank {rank} is not compared."), format!("{why}."), None, None);
+        }
+    }
     let failed: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.failed > 0).collect();
     if let Some(first) = failed.first() {
         let names: Vec<String> = failed.iter().map(|r| r.label.clone()).collect();
@@ -187,6 +264,7 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         let title = format!("Compiles never finished on {}.", list(&names));
         add("error", title, "They were still at work when the log ends.".to_owned(), Some(link(first)), Some("Open"));
     }
+    notes.extend(divergences(input.comparison));
     notes
 }
 

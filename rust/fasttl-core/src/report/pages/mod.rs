@@ -1,6 +1,7 @@
 //! The pages: each turns what was found into the context of its template. They only arrange; what they
 //! say is decided in [`crate::analysis`].
 
+mod agreement;
 mod code;
 mod common;
 mod failures;
@@ -12,6 +13,7 @@ mod rank;
 mod stack_tree;
 mod traces;
 
+pub(super) use agreement::{Evidence, shown_evidence};
 pub(super) use code::{CodePage, LineAnchors};
 pub(super) use common::{Site, plural, sibling};
 pub(super) use failures::failures_page;

@@ -169,6 +169,9 @@ fn links(site: &Site<'_>) -> Vec<FileLink> {
         ("chromium_events.json", "begin and end of each step of the compiler"),
         ("compile_directory.json", "this list of files, for scripts"),
     ];
+    if !site.up.is_empty() {
+        links.push(("collectives_parity.json", "graphs whose schedule of collectives and code do not agree"));
+    }
     if site.log.file.source.is_err() {
         // There is nothing to copy of a log that could not be read.
         links.remove(0);

@@ -1,0 +1,239 @@
+//! What the comparison of ranks keeps of each log: little, since a job has hundreds of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use crate::analysis::cache::look_ups;
+use crate::analysis::compiles::{Compile, Compiles};
+use crate::analysis::exec_order::{Recording, recordings};
+use crate::analysis::parts::{Part, Parts, parts};
+use crate::analysis::runtimes::runtimes;
+use crate::analysis::schedules::{Parity, ScheduleSource, schedules};
+use crate::format::compile_id::CompileId;
+use crate::format::fx_graph;
+use crate::format::kind::Kind;
+use crate::format::payload::md5;
+use crate::trace::{Log, LogState};
+
+/// Generation and compile id without attempt: what ranks are joined by.
+pub type Key = (u32, CompileId);
+
+/// Texts that many ranks share, each kept once.
+#[derive(Debug, Default)]
+pub struct Texts(Mutex<FxHashSet<Arc<str>>>);
+
+impl Texts {
+    fn keep(&self, text: &str) -> Arc<str> {
+        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = texts.get(text) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = text.into();
+        texts.insert(Arc::clone(&new));
+        new
+    }
+}
+
+/// A text with the record that it comes from.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The text.
+    pub text: Arc<str>,
+    /// The record.
+    pub record: usize,
+}
+
+/// The collectives of one graph; see [`crate::analysis::schedules::Schedule`].
+#[derive(Clone, Debug)]
+pub struct ScheduleFact {
+    /// The record that has them.
+    pub record: usize,
+    /// What kind of record that is.
+    pub source: ScheduleSource,
+    /// The Inductor compile.
+    pub part: Option<Part>,
+    /// Operators, one a line; why they could not be read.
+    pub ops: Result<Arc<str>, Arc<str>>,
+    /// How they agree with the code.
+    pub parity: Parity,
+}
+
+/// Estimates and outputs of the operations of one graph.
+#[derive(Clone, Debug)]
+pub struct RuntimeFact {
+    /// The record.
+    pub record: usize,
+    /// The Inductor compile.
+    pub part: Option<Part>,
+    /// MD5 of all outputs; why they could not be read.
+    pub outputs: Result<[u8; 16], Arc<str>>,
+    /// Nanoseconds of all operations; `None` where one has no estimate.
+    pub total_ns: Option<f64>,
+}
+
+/// The graph that Dynamo captured.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphFact {
+    /// The record.
+    pub record: usize,
+    /// MD5 of the graph without names; see [`fx_graph::Graph::shape`].
+    pub shape: [u8; 16],
+    /// Its nodes.
+    pub nodes: usize,
+}
+
+/// One compile.
+#[derive(Clone, Debug)]
+pub struct CompileFact {
+    /// Its first record.
+    pub first: usize,
+    /// `function at file:line`, the file without its folder.
+    pub code: Option<Arc<str>>,
+    /// Whether the log ends before it did.
+    pub unfinished: bool,
+    /// Its graph.
+    pub graph: Option<GraphFact>,
+    /// Answers of the caches, in order.
+    pub cache: Option<Seen>,
+    /// Why it was recompiled.
+    pub reasons: Option<Seen>,
+    /// Its collectives, graph by graph.
+    pub schedules: Vec<ScheduleFact>,
+    /// Its operations, graph by graph.
+    pub runtimes: Vec<RuntimeFact>,
+}
+
+/// One log.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Its compiles.
+    pub compiles: BTreeMap<Key, CompileFact>,
+    /// The orders in which its graphs ran.
+    pub recordings: Vec<Recording>,
+    /// Collectives of records that belong to no compile.
+    pub loose: Vec<ScheduleFact>,
+    /// Whether the log ends in the middle of something, so that what is missing in it may have come later.
+    pub ends_early: bool,
+}
+
+/// Gathers the facts of a log. `bytes` are the log's.
+pub(crate) fn facts(log: &Log, bytes: &[u8], compiles: &Compiles, texts: &Texts) -> Facts {
+    let parts = parts(log, bytes);
+    let mut facts = Facts { recordings: recordings(log, bytes), ..Facts::default() };
+    let all: Vec<(Key, CompileFact)> = compiles
+        .par_iter()
+        .map(|compile| ((compile.generation, compile.id), of_compile(log, bytes, compile, texts)))
+        .collect();
+    facts.compiles.extend(all);
+    facts.ends_early = log.state != LogState::Complete || facts.compiles.values().any(|c| c.unfinished);
+    let mut answers: BTreeMap<Key, (String, usize)> = BTreeMap::new();
+    for found in look_ups(log, bytes, &parts) {
+        let (text, _) = answers.entry(found.key).or_insert_with(|| (String::new(), found.record));
+        let comma = if text.is_empty() { "" } else { ", " };
+        *text += &format!("{comma}{} {}", found.layer, found.state);
+    }
+    for (key, (text, record)) in answers {
+        if let Some(compile) = facts.compiles.get_mut(&key) {
+            compile.cache = Some(Seen { text: texts.keep(&text), record });
+        }
+    }
+    add_schedules(&mut facts, log, bytes, &parts, texts);
+    for graph in runtimes(log, bytes, &parts) {
+        let total_ns = graph.total_ns();
+        let outputs = graph.ops.map_err(|why| texts.keep(&why)).map(|ops| {
+            let all: Vec<&str> = ops.iter().map(|op| op.outputs.as_str()).collect();
+            md5(all.join("\n").as_bytes())
+        });
+        if let Some(compile) = facts.compiles.get_mut(&graph.key) {
+            compile.runtimes.push(RuntimeFact { record: graph.record, part: graph.part, outputs, total_ns });
+        }
+    }
+    facts
+}
+
+fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, texts: &Texts) {
+    for (key, found) in schedules(log, bytes, parts) {
+        let kept = found.into_iter().map(|schedule| ScheduleFact {
+            record: schedule.record,
+            source: schedule.source,
+            part: schedule.part,
+            ops: schedule.ops.map(|ops| texts.keep(&ops.join("\n"))).map_err(|why| texts.keep(&why)),
+            parity: schedule.parity,
+        });
+        match facts.compiles.get_mut(&key) {
+            Some(compile) => compile.schedules.extend(kept),
+            None => facts.loose.extend(kept),
+        }
+    }
+}
+
+fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> CompileFact {
+    let record = |at: usize| log.index.records.get(at);
+    let graph = compile.graph().and_then(|at| {
+        let record = record(at).filter(|r| r.payload.is_whole() && r.kind.is(Kind::DynamoOutputGraph))?;
+        let graph = fx_graph::parse(&log.index.payload(record, bytes).text())?;
+        Some(GraphFact { record: at, shape: graph.shape, nodes: graph.calls.len() })
+    });
+    let reasons = compile.reasons().and_then(|at| {
+        let text = log.index.payload(record(at)?, bytes).text();
+        Some(Seen { text: texts.keep(&without_addresses(&String::from_utf8_lossy(&text))), record: at })
+    });
+    let code = compile.name.as_ref().map(|name| {
+        let file = compile.file.as_deref().unwrap_or_default();
+        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let line = compile.line.map(|line| format!(":{line}")).unwrap_or_default();
+        texts.keep(&format!("{name} at {file}{line}"))
+    });
+    CompileFact {
+        first: compile.first,
+        code,
+        unfinished: compile.unfinished,
+        graph,
+        cache: None,
+        reasons,
+        schedules: Vec::new(),
+        runtimes: Vec::new(),
+    }
+}
+
+/// Addresses differ from process to process: numbers of nine digits and more, and hexadecimal ones, become `…`.
+fn without_addresses(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut word = String::new();
+    let flush = |word: &mut String, out: &mut String| {
+        let number = word.strip_prefix("0x").is_some_and(|hex| hex.len() > 5)
+            || (word.len() > 8 && word.bytes().all(|b| b.is_ascii_digit()));
+        out.push_str(if number { "…" } else { word });
+        word.clear();
+    };
+    for c in text.chars() {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+        } else {
+            flush(&mut word, &mut out);
+            out.push(c);
+        }
+    }
+    flush(&mut word, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_do_not_count() {
+        let text = "___check_obj_id(L['f'], 140123456789) and x == 12345678 at 0x7fdefc5d4410";
+        assert_eq!(without_addresses(text), "___check_obj_id(L['f'], …) and x == 12345678 at …");
+    }
+
+    #[test]
+    fn equal_texts_are_kept_once() {
+        let texts = Texts::default();
+        assert!(Arc::ptr_eq(&texts.keep("a"), &texts.keep("a")));
+    }
+}

@@ -1,0 +1,200 @@
+//! Whether the ranks of a job compiled the same things, and where they differ.
+//!
+//! Ranks are joined by compile id and place in the log, never by the order of a folder. Each diagnostic ends in
+//! one of three ways: the same, different, or unknown; what cannot be judged is never called fine. Compared is the
+//! newest start of each rank, unless others were started over since.
+
+mod cells;
+mod collectives;
+mod compiles;
+mod exec_order;
+mod facts;
+mod runtimes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use cells::{Difference, Group, Unjudged, rank_list};
+pub(crate) use facts::facts;
+pub use facts::{Facts, Key, ScheduleFact, Texts};
+
+use crate::trace::{LogState, Trace};
+
+/// What was found when one aspect was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// All that can be compared is the same, and all could be compared.
+    Same,
+    /// Something differs.
+    Differs,
+    /// Nothing differs in what could be compared, but not all could.
+    Unknown,
+}
+
+impl Verdict {
+    /// Name in tables and on pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Differs => "differs",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Aspect {
+    /// Which compile ids there are.
+    CompileIds,
+    /// What they stand for: functions and graphs.
+    Code,
+    /// Why they were recompiled.
+    Recompiles,
+    /// Answers of the caches.
+    Cache,
+    /// Collectives of each graph in their order.
+    Collectives,
+    /// Collectives in the schedule and in the code, and waits for them; each rank by itself.
+    Parity,
+    /// Shapes, strides and types of what operations yield.
+    Tensors,
+    /// Estimated runtimes of graphs.
+    Runtimes,
+    /// The order in which graphs ran.
+    ExecOrder,
+}
+
+impl Aspect {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CompileIds => "compile ids",
+            Self::Code => "code",
+            Self::Recompiles => "recompile reasons",
+            Self::Cache => "cache",
+            Self::Collectives => "collectives",
+            Self::Parity => "collectives and code",
+            Self::Tensors => "tensors",
+            Self::Runtimes => "runtimes",
+            Self::ExecOrder => "execution order",
+        }
+    }
+}
+
+/// The result of comparing one aspect.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// What was compared.
+    pub aspect: Aspect,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The result in a sentence, with the ranks on each side of the first difference.
+    pub sentence: String,
+    /// What differs, in the order of ids and places.
+    pub differences: Vec<Difference>,
+    /// What could not be judged, and why.
+    pub unknown: Vec<Unjudged>,
+}
+
+/// A log that is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// Number of the log in the trace.
+    pub log: usize,
+    /// Its rank.
+    pub rank: i32,
+    /// What is known of it.
+    pub facts: &'a Facts,
+}
+
+/// The results of a job.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Ranks that were compared.
+    pub ranks: Vec<i32>,
+    /// Ranks whose logs are left out, and why.
+    pub left_out: Vec<(i32, String)>,
+    /// The results, the peer's seven diagnostics among them.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Comparison {
+    /// Ranks that are not of the largest group at some place.
+    pub fn odd_ranks(&self) -> BTreeSet<i32> {
+        let judged = self.diagnostics.iter().filter(|d| d.aspect != Aspect::Runtimes);
+        let groups = judged.flat_map(|d| &d.differences).flat_map(|d| d.groups.iter().skip(1));
+        groups.flat_map(|group| group.ranks.iter().copied()).collect()
+    }
+}
+
+/// Compares the ranks of a job. `facts` are those of the trace's logs, in their order.
+pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
+    let (members, left_out) = members(trace, facts);
+    let all: Vec<Member<'_>> = trace
+        .logs
+        .iter()
+        .zip(facts)
+        .enumerate()
+        .map(|(log, (of, facts))| Member { log, rank: of.rank.unwrap_or(-1), facts })
+        .collect();
+    let mut diagnostics = vec![
+        compiles::compile_ids(&members),
+        compiles::code(&members),
+        compiles::recompiles(&members),
+        compiles::cache(&members),
+        collectives::collectives(&members),
+        collectives::parity(if members.is_empty() { &all } else { &members }),
+        runtimes::tensors(trace, &members),
+        runtimes::runtimes(&members),
+        exec_order::exec_order(&members),
+    ];
+    for diagnostic in diagnostics.iter_mut().filter(|d| d.aspect != Aspect::Parity) {
+        if members.len() < 2 {
+            diagnostic.verdict = Verdict::Unknown;
+            diagnostic.sentence = match members.first() {
+                None => "No log names a rank, so that there is nothing to compare.".to_owned(),
+                Some(only) => {
+                    format!("There is a log of rank {} only, so that there is nothing to compare.", only.rank)
+                }
+            };
+        } else if diagnostic.verdict == Verdict::Same && !left_out.is_empty() {
+            let ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).collect();
+            diagnostic.verdict = Verdict::Unknown;
+            diagnostic.sentence += &format!(" Of {} nothing is known.", rank_list(&ranks));
+        }
+    }
+    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, diagnostics }
+}
+
+/// The logs that are compared.
+fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32, String)>) {
+    let mut runs: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
+    for log in trace.logs.iter().filter(|log| !log.index.records.is_empty()) {
+        if let Some(rank) = log.rank {
+            runs.entry(rank).or_default().insert(log.run);
+        }
+    }
+    // A run that was started over has a rank in a later one, too. Where no rank comes twice, logs that lie far
+    // apart in time were gathered, or have clocks that differ.
+    let restarted: BTreeSet<u32> = runs.values().flat_map(|of_rank| of_rank.iter().copied().rev().skip(1)).collect();
+    let mut members: Vec<Member<'a>> = Vec::new();
+    let mut left_out = Vec::new();
+    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
+    for rank in ranks {
+        // Logs stand by rank and time, so that the last is the newest.
+        let newest = trace.logs.iter().enumerate().rfind(|(_, log)| log.rank == Some(rank));
+        let Some((at, log)) = newest else { continue };
+        let why = match log.state {
+            LogState::Unreadable => Some("its log could not be read"),
+            LogState::Empty => Some("its log has no record"),
+            _ if restarted.contains(&log.run) => Some("its newest log is of an earlier start of the job"),
+            _ => None,
+        };
+        match (why, facts.get(at)) {
+            (Some(why), _) => left_out.push((rank, why.to_owned())),
+            (None, Some(facts)) => members.push(Member { log: at, rank, facts }),
+            (None, None) => {}
+        }
+    }
+    (members, left_out)
+}

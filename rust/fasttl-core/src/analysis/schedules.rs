@@ -1,0 +1,240 @@
+//! Collectives of compiled graphs in their order, and table `collectives`.
+//!
+//! PyTorch logs a schedule for an Inductor compile that generates code and has a collective in it. What comes from
+//! a cache has none; there the generated code, which is logged all the same, says the same. A compile that
+//! Inductor takes no part in has graphs only: they have the collectives in the order of the program.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::parts::{Part, Parts, part_columns, parts};
+use crate::error::Result;
+use crate::format::compile_id::CompileId;
+use crate::format::kind::Kind;
+use crate::format::output_code::{self, is_wait};
+use crate::format::{fx_graph, strict};
+use crate::index::{KindId, Record};
+use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
+use crate::trace::{Log, Trace};
+
+pub(super) const COLLECTIVES: TableDef =
+    TableDef { name: "collectives", about: "a collective, or the wait for one, in the order of a graph", build };
+
+/// Where the order of collectives is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScheduleSource {
+    /// The artifact `inductor_collective_schedule`.
+    Schedule,
+    /// The generated code.
+    Code,
+    /// A graph that no code was generated from: the order of the program.
+    Graph,
+}
+
+impl ScheduleSource {
+    /// Name in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Code => "code",
+            Self::Graph => "graph",
+        }
+    }
+}
+
+/// The collectives of one graph.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// The record that has them.
+    pub record: usize,
+    /// What kind of record that is.
+    pub source: ScheduleSource,
+    /// The Inductor compile.
+    pub part: Option<Part>,
+    /// Operators in order, waits among them; why they could not be read.
+    pub ops: std::result::Result<Vec<String>, String>,
+    /// How the schedule agrees with the code, where both are logged.
+    pub parity: Parity,
+}
+
+/// How a schedule agrees with the code that was generated from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parity {
+    /// Schedule and code were compared.
+    Compared {
+        /// Number of collectives in one and not in the other.
+        offset: u32,
+        /// Collectives in the code whose result nothing in it waits for.
+        missing_waits: u32,
+        /// The record of the code.
+        code: usize,
+    },
+    /// It cannot be told, for this reason.
+    Unknown(String),
+    /// There is nothing to compare: no schedule was logged and the code has no collective.
+    Nothing,
+}
+
+/// Records of one part.
+#[derive(Default)]
+struct Found {
+    part: Option<Part>,
+    schedule: Option<usize>,
+    code: Option<usize>,
+    other_code: Option<usize>,
+}
+
+/// The schedules of a log by compile: generation and id without attempt, each in the order of its graphs.
+pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, CompileId), Vec<Schedule>> {
+    let mut by_part: BTreeMap<(u32, CompileId), BTreeMap<u32, Found>> = BTreeMap::new();
+    let mut graphs: BTreeMap<(u32, CompileId), Vec<usize>> = BTreeMap::new();
+    for (at, record) in log.index.records.iter().enumerate() {
+        let key = (record.generation, log.index.names.id(record).without_attempt());
+        if let Some(part) = parts.of(at) {
+            let found = by_part.entry(key).or_default().entry(part.number).or_default();
+            found.part = Some(part);
+            match (record.kind, log.index.names.name(record)) {
+                (KindId::Known(Kind::Artifact), Some("inductor_collective_schedule")) => found.schedule = Some(at),
+                (KindId::Known(Kind::InductorOutputCode), _) => found.code = Some(at),
+                (KindId::Known(Kind::GraphDump), _) => found.other_code = Some(at),
+                _ => {}
+            }
+        } else if is_final_graph(record.kind) {
+            graphs.entry(key).or_default().push(at);
+        }
+    }
+    let mut all: BTreeMap<_, Vec<Schedule>> = BTreeMap::new();
+    for (key, found) in by_part {
+        // What has no id at all has no place to be compared at.
+        all.insert(key, found.into_values().filter_map(|found| of_part(log, bytes, &found)).collect());
+    }
+    for (key, records) in graphs {
+        all.entry(key).or_insert_with(|| of_graphs(log, bytes, &records));
+    }
+    all
+}
+
+/// Graphs as the backend gets them; Dynamo's own stand in where there are none.
+fn is_final_graph(kind: KindId) -> bool {
+    matches!(
+        kind,
+        KindId::Known(
+            Kind::DynamoOutputGraph | Kind::AotForwardGraph | Kind::AotBackwardGraph | Kind::AotInferenceGraph
+        )
+    )
+}
+
+fn of_part(log: &Log, bytes: &[u8], found: &Found) -> Option<Schedule> {
+    let record = |at: usize| log.index.records.get(at);
+    let code = found.code.and_then(|at| Some((at, in_code(log, record(at)?, bytes))));
+    let Some(schedule) = found.schedule else {
+        let Some((at, calls)) = code else {
+            let at = found.other_code?;
+            let ops = Err("its code is not Python, and no schedule was logged".to_owned());
+            let parity = Parity::Unknown("no schedule was logged, and its code is not Python".to_owned());
+            return Some(Schedule { record: at, source: ScheduleSource::Code, part: found.part, ops, parity });
+        };
+        let parity = match &calls {
+            Ok(calls) if calls.calls.is_empty() => Parity::Nothing,
+            Ok(_) => {
+                Parity::Unknown("no schedule was logged; PyTorch writes none for what comes from a cache".to_owned())
+            }
+            Err(why) => Parity::Unknown(why.clone()),
+        };
+        let ops = calls.map(|found| found.calls);
+        return Some(Schedule { record: at, source: ScheduleSource::Code, part: found.part, ops, parity });
+    };
+    let ops = in_schedule(log, record(schedule)?, bytes);
+    let parity = match (&ops, code) {
+        (Ok(ops), Some((code, Ok(calls)))) => {
+            let count = |ops: &[String]| ops.iter().filter(|op| !is_wait(op)).count();
+            let offset = count(ops).abs_diff(count(&calls.calls));
+            Parity::Compared {
+                offset: u32::try_from(offset).unwrap_or(u32::MAX),
+                missing_waits: calls.without_wait,
+                code,
+            }
+        }
+        (Err(why), _) => Parity::Unknown(why.clone()),
+        (_, Some((_, Err(why)))) => Parity::Unknown(why),
+        (_, None) => Parity::Unknown("its code is not in the log".to_owned()),
+    };
+    Some(Schedule { record: schedule, source: ScheduleSource::Schedule, part: found.part, ops, parity })
+}
+
+fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
+    if !record.payload.is_readable() {
+        return Err(format!("its schedule is damaged: {}", record.payload.name()));
+    }
+    let text = log.index.payload(record, bytes).text();
+    let ops: Vec<Option<String>> = serde_json::from_slice(&strict::to_strict(&text))
+        .map_err(|_| "its schedule is no list of operators".to_owned())?;
+    Ok(ops.into_iter().map(|op| op.unwrap_or_else(|| "(no name)".to_owned())).collect())
+}
+
+fn in_code(log: &Log, record: &Record, bytes: &[u8]) -> std::result::Result<output_code::Collectives, String> {
+    if !record.payload.is_readable() {
+        return Err(format!("its code is damaged: {}", record.payload.name()));
+    }
+    output_code::collectives(&log.index.payload(record, bytes).text())
+        .ok_or_else(|| "its code is not Python of Inductor's".to_owned())
+}
+
+fn of_graphs(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<Schedule> {
+    let kind = |at: usize| log.index.records.get(at).map(|r| r.kind);
+    let has_aot = records.iter().any(|at| kind(*at) != Some(KindId::Known(Kind::DynamoOutputGraph)));
+    let wanted = records.iter().copied();
+    let wanted = wanted.filter(|at| !has_aot || kind(*at) != Some(KindId::Known(Kind::DynamoOutputGraph)));
+    let schedule = |at: usize| {
+        let record = log.index.records.get(at)?;
+        let text = record.payload.is_whole().then(|| log.index.payload(record, bytes).text());
+        let graph = text.and_then(|text| fx_graph::parse(&text));
+        let ops = graph.map(|graph| graph.calls.into_iter().filter(|call| is_collective(call)).collect());
+        let ops: std::result::Result<Vec<String>, _> = ops.ok_or_else(|| "its graph could not be read".to_owned());
+        let parity = match &ops {
+            Ok(ops) if ops.is_empty() => Parity::Nothing,
+            Ok(_) => Parity::Unknown("Inductor made no code of this graph".to_owned()),
+            Err(why) => Parity::Unknown(why.clone()),
+        };
+        Some(Schedule { record: at, source: ScheduleSource::Graph, part: None, ops, parity })
+    };
+    wanted.filter_map(schedule).collect()
+}
+
+fn is_collective(call: &str) -> bool {
+    call.starts_with("torch.ops._c10d_functional.") || call.starts_with("torch.ops._c10d_functional_autograd.")
+}
+
+struct OpRow<'t> {
+    row: Row<'t>,
+    schedule: &'t Schedule,
+    position: u32,
+    op: &'t str,
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let mut all: Vec<(Row<'_>, Schedule)> = Vec::new();
+    for (file, log) in (0..).zip(&trace.logs) {
+        let view = log.view()?;
+        for schedule in schedules(log, &view, &parts(log, &view)).into_values().flatten() {
+            if let Some(record) = log.index.records.get(schedule.record) {
+                all.push((Row { file, log, record }, schedule));
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    for (row, schedule) in &all {
+        let ops = schedule.ops.as_deref().unwrap_or_default();
+        rows.extend((0..).zip(ops).map(|(position, op)| OpRow { row: *row, schedule, position, op }));
+    }
+    let builder = compile_columns(TableBuilder::new(&rows), |r| r.row);
+    part_columns(builder, |r: &OpRow<'_>| r.schedule.part)
+        .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
+        .name("source", "schedule, code (what came from a cache has no schedule) or graph (no code was made).", |r| {
+            Some(Cow::Borrowed(r.schedule.source.name()))
+        })
+        .u32("position", "Place in the graph, waits counted, from 0.", |r| Some(r.position))
+        .name("op", "Operator, as the generated code calls it.", |r| Some(Cow::Borrowed(r.op)))
+        .bool("is_wait", "Whether it waits for a collective.", |r| Some(is_wait(r.op)))
+        .finish("collectives")
+}

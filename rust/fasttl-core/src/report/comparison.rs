@@ -1,0 +1,235 @@
+//! The files that a job has over all its ranks: schedules of collectives, estimated runtimes, the trace made from
+//! these, and for each log how schedules and code agree.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::names::RelPath;
+use super::places::Place;
+use super::tree::Tree;
+use crate::analysis::parts::{Part, parts};
+use crate::analysis::ranks::{Facts, ScheduleFact};
+use crate::analysis::runtimes::{GraphOps, runtimes};
+use crate::analysis::schedules::{Parity, ScheduleSource};
+use crate::error::Result;
+use crate::trace::Log;
+
+/// A log that has a place in the job's files.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked<'a> {
+    /// Number of the log.
+    at: usize,
+    log: &'a Log,
+    place: &'a Place,
+}
+
+/// Which of the job's files there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JobFiles {
+    /// `collective_schedules.json`.
+    pub(crate) schedules: bool,
+    /// `runtime_estimations.json` and `chromium_trace_with_runtime.json`.
+    pub(crate) runtimes: bool,
+}
+
+/// The logs that the files are about: the newest start of each rank; where no log has a rank, of each process.
+pub(super) fn ranked<'a>(logs: &[(&'a Log, &'a Place)]) -> Vec<Ranked<'a>> {
+    let any_rank = logs.iter().any(|(log, _)| log.rank.is_some());
+    let with_at = logs.iter().enumerate().map(|(at, (log, place))| Ranked { at, log, place });
+    with_at.filter(|r| r.place.newest && (r.log.rank.is_some() || !any_rank)).collect()
+}
+
+/// Writes the files for which there are records.
+pub(super) fn write_files(root: &Tree, ranked: &[Ranked<'_>], facts: &[Facts]) -> Result<JobFiles> {
+    let schedules: Vec<serde_json::Value> = ranked.iter().flat_map(|r| schedules(r, facts.get(r.at))).collect();
+    let has_runtimes = |r: &Ranked<'_>| {
+        let names = &r.log.index.names;
+        names.names.iter().any(|name| name == "inductor_runtime_and_tensor_meta")
+    };
+    let has = JobFiles { schedules: !schedules.is_empty(), runtimes: ranked.iter().any(has_runtimes) };
+    if has.schedules {
+        root.stream(&RelPath::fixed("collective_schedules.json"), |out| write_list(out, schedules.iter()))?;
+    }
+    if has.runtimes {
+        let with: Vec<Ranked<'_>> = ranked.iter().copied().filter(has_runtimes).collect();
+        // Each log is read again, so that the operations of all ranks are never held at once.
+        let graphs = |r: &Ranked<'_>| -> io::Result<Vec<GraphOps>> {
+            let view = r.log.view().map_err(io::Error::other)?;
+            Ok(runtimes(r.log, &view, &parts(r.log, &view)))
+        };
+        root.stream(&RelPath::fixed("runtime_estimations.json"), |out| {
+            write_by_log(out, &with, |r| Ok(estimations(r, &graphs(r)?)))
+        })?;
+        root.stream(&RelPath::fixed("chromium_trace_with_runtime.json"), |out| {
+            write_by_log(out, &with, |r| Ok(trace_events(r, &graphs(r)?)))
+        })?;
+    }
+    Ok(has)
+}
+
+/// The parts of a list that many logs make, a few logs at a time.
+fn write_by_log<'a>(
+    out: &mut dyn Write,
+    logs: &[Ranked<'a>],
+    values: impl Fn(&Ranked<'a>) -> io::Result<Vec<serde_json::Value>> + Sync,
+) -> io::Result<()> {
+    let mut first = true;
+    out.write_all(b"[")?;
+    for few in logs.chunks(rayon::current_num_threads().max(1)) {
+        let made = few.par_iter().map(&values).collect::<io::Result<Vec<_>>>()?;
+        for value in made.iter().flatten() {
+            out.write_all(if first { b"\n" } else { b",\n" })?;
+            first = false;
+            serde_json::to_writer(&mut *out, value)?;
+        }
+    }
+    out.write_all(b"\n]\n")
+}
+
+fn write_list<'v>(out: &mut dyn Write, values: impl Iterator<Item = &'v serde_json::Value>) -> io::Result<()> {
+    let mut first = true;
+    out.write_all(b"[")?;
+    for value in values {
+        out.write_all(if first { b"\n" } else { b",\n" })?;
+        first = false;
+        serde_json::to_writer(&mut *out, value)?;
+    }
+    out.write_all(b"\n]\n")
+}
+
+/// The standard report's name of a graph: its compile's folder.
+fn graph_name(log: &Log, record: usize) -> String {
+    let id = log.index.records.get(record).map(|r| log.index.names.id(r)).unwrap_or_default();
+    id.folder()
+}
+
+/// The head of an object about a graph. The standard report knows one graph for each compile id; where there are
+/// more, they say which part they are.
+fn head(
+    ranked: &Ranked<'_>,
+    record: usize,
+    part: Option<Part>,
+    several: bool,
+) -> serde_json::Map<String, serde_json::Value> {
+    let mut head = serde_json::Map::new();
+    head.insert("rank".to_owned(), json!(ranked.log.rank));
+    if ranked.log.rank.is_none() {
+        head.insert("process".to_owned(), json!(ranked.place.folder));
+    }
+    head.insert("graph".to_owned(), json!(graph_name(ranked.log, record)));
+    if let (true, Some(part)) = (several, part) {
+        head.insert("part".to_owned(), json!(part.number));
+        head.insert("is_backward".to_owned(), json!(part.is_backward));
+    }
+    head
+}
+
+fn schedules(ranked: &Ranked<'_>, facts: Option<&Facts>) -> Vec<serde_json::Value> {
+    let logged = |fact: &&ScheduleFact| fact.source == ScheduleSource::Schedule;
+    let mut found: Vec<&ScheduleFact> =
+        facts.map(all_schedules).unwrap_or_default().into_iter().filter(logged).collect();
+    found.sort_by_key(|fact| fact.record);
+    let several = several(found.iter().map(|fact| graph_name(ranked.log, fact.record)));
+    let value = |fact: &&ScheduleFact| {
+        // What could not be read is a row of `problems`.
+        let ops: Vec<&str> = fact.ops.as_ref().ok()?.lines().collect();
+        let several = several.get(&graph_name(ranked.log, fact.record)).is_some_and(|n| *n > 1);
+        let mut object = head(ranked, fact.record, fact.part, several);
+        object.insert("ops".to_owned(), json!(ops));
+        Some(object.into())
+    };
+    found.iter().filter_map(value).collect()
+}
+
+fn all_schedules(facts: &Facts) -> Vec<&ScheduleFact> {
+    facts.compiles.values().flat_map(|c| &c.schedules).chain(&facts.loose).collect()
+}
+
+/// How many there are of each name.
+fn several(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts
+}
+
+fn estimations(ranked: &Ranked<'_>, graphs: &[GraphOps]) -> Vec<serde_json::Value> {
+    let several = several(graphs.iter().map(|graph| graph_name(ranked.log, graph.record)));
+    let value = |graph: &GraphOps| {
+        let several = several.get(&graph_name(ranked.log, graph.record)).is_some_and(|n| *n > 1);
+        let ops = graph.ops.as_ref().ok()?;
+        let op = |op: &crate::analysis::runtimes::Op| json!({"name": op.name, "estimated_runtime_ns": op.ns});
+        let mut object = head(ranked, graph.record, graph.part, several);
+        object.insert("ops".to_owned(), ops.iter().map(op).collect());
+        Some(object.into())
+    };
+    graphs.iter().filter_map(value).collect()
+}
+
+/// Operations one behind the other on a lane for each graph, each as long as its estimate; a process for each rank.
+fn trace_events(ranked: &Ranked<'_>, graphs: &[GraphOps]) -> Vec<serde_json::Value> {
+    let pid = ranked.log.rank.map_or_else(|| 1_000_000 + ranked.at as u64, |rank| u64::from(rank.unsigned_abs()));
+    let process = ranked.log.rank.map_or_else(|| ranked.place.heading.clone(), |rank| format!("Rank {rank}"));
+    let mut events = vec![
+        json!({"name": "process_name", "ph": "M", "pid": pid, "args": {"name": process}}),
+        json!({"name": "process_sort_index", "ph": "M", "pid": pid, "args": {"sort_index": pid}}),
+    ];
+    let several = several(graphs.iter().map(|graph| graph_name(ranked.log, graph.record)));
+    let mut lanes: Vec<(String, &GraphOps)> = graphs.iter().map(|g| (graph_name(ranked.log, g.record), g)).collect();
+    lanes.sort_by(|a, b| a.0.cmp(&b.0));
+    for (tid, (name, graph)) in lanes.into_iter().enumerate() {
+        let Ok(ops) = &graph.ops else { continue };
+        let part = graph.part.filter(|_| several.get(&name).is_some_and(|n| *n > 1));
+        let lane = part.map_or_else(|| format!("graph {name}"), |part| format!("graph {name}, {}", part.label()));
+        events.push(json!({"name": "thread_name", "ph": "M", "pid": pid, "tid": tid, "args": {"name": lane}}));
+        events
+            .push(json!({"name": "thread_sort_index", "ph": "M", "pid": pid, "tid": tid, "args": {"sort_index": tid}}));
+        let mut ts = 0_u64;
+        for op in ops {
+            let ns = op.ns.unwrap_or(0.0).clamp(0.0, 1e18);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+            let (whole_ns, us) = (ns as u64, (ns / 1e3).ceil().max(1.0) as u64);
+            let args = json!({"rank": ranked.log.rank, "graph": name, "runtime_ns": op.ns.map(|_| whole_ns)});
+            events.push(json!({
+                "name": op.name, "cat": "runtime", "ph": "X", "pid": pid, "tid": tid, "ts": ts, "dur": us, "args": args
+            }));
+            ts = ts.saturating_add(us);
+        }
+    }
+    events
+}
+
+/// `collectives_parity.json`: graphs whose schedule and code do not agree, and those that cannot be judged.
+pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io::Result<()> {
+    let (mut graphs, mut unknown) = (Vec::new(), Vec::new());
+    for fact in all_schedules(facts) {
+        let id = log.index.records.get(fact.record).map(|r| log.index.names.id(r)).unwrap_or_default();
+        let mut object = serde_json::Map::new();
+        object.insert("graph".to_owned(), json!(id.folder()));
+        object.insert("compile_id".to_owned(), json!(id.collapsed().label()));
+        if let Some(part) = fact.part {
+            object.insert("part".to_owned(), json!(part.number));
+            object.insert("is_backward".to_owned(), json!(part.is_backward));
+        }
+        match &fact.parity {
+            Parity::Compared { offset, missing_waits, .. } if offset + missing_waits > 0 => {
+                object.insert("offset".to_owned(), json!(offset));
+                object.insert("missing_waits".to_owned(), json!(missing_waits));
+                graphs.push(serde_json::Value::from(object));
+            }
+            Parity::Unknown(why) => {
+                object.insert("why".to_owned(), json!(why));
+                unknown.push(serde_json::Value::from(object));
+            }
+            Parity::Compared { .. } | Parity::Nothing => {}
+        }
+    }
+    let description = "Collectives that stand in the schedule and not in the generated code, or the other way round (offset), and collectives in the code whose result nothing in it waits for (missing_waits). Graphs without either are left out; of those under unknown it cannot be told.";
+    let all = json!({"description": description, "graphs": graphs, "unknown": unknown});
+    serde_json::to_writer_pretty(&mut *out, &all)?;
+    out.write_all(b"\n")
+}

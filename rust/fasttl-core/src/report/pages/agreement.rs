@@ -1,0 +1,194 @@
+//! "Do the ranks agree?" on the landing page: each diagnostic with its verdict, who has what, and the evidence.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::common::{count, plural};
+use super::overview::Note;
+use crate::analysis::ranks::{Aspect, Comparison, Diagnostic, Difference, Group, Unjudged, Verdict, rank_list};
+
+/// Differences of one diagnostic that are listed.
+const DIFFERENCES: usize = 20;
+/// Groups of ranks at one place that are listed.
+const GROUPS: usize = 8;
+/// Reasons listed for what could not be judged.
+const UNKNOWN: usize = 10;
+
+/// Addresses of records by log and record.
+pub(crate) type Evidence = BTreeMap<(usize, usize), String>;
+
+#[derive(Serialize)]
+pub(crate) struct Agreement {
+    compared: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+    verdict: &'static str,
+    level: &'static str,
+    sentence: String,
+    differences: Vec<Place>,
+    more: String,
+    unknown: Vec<Reason>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    at: String,
+    groups: Vec<Side>,
+    more: String,
+}
+
+#[derive(Serialize)]
+struct Side {
+    ranks: String,
+    value: String,
+    href: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    ranks: String,
+    place: String,
+    why: String,
+}
+
+/// What a diagnostic is called and what it is for.
+const fn words(aspect: Aspect) -> (&'static str, &'static str, &'static str) {
+    match aspect {
+        Aspect::CompileIds => (
+            "compile-ids",
+            "Compile ids",
+            "Which compiles each rank has. A rank that compiles more than the others makes them wait at the next collective.",
+        ),
+        Aspect::Code => {
+            ("code", "Functions and graphs", "What stands behind the same id: names of variables do not count.")
+        }
+        Aspect::Recompiles => (
+            "recompiles",
+            "Recompile reasons",
+            "Which guard failed where all ranks recompiled. Addresses do not count.",
+        ),
+        Aspect::Cache => (
+            "cache",
+            "Cache answers",
+            "Where some ranks find code in a cache and others compile it, the first wait for the second.",
+        ),
+        Aspect::Collectives => (
+            "collectives",
+            "Collective schedules",
+            "The collectives of each graph in their order. Ranks that call different ones hang or exchange the wrong data.",
+        ),
+        Aspect::Parity => (
+            "parity",
+            "Collectives against code",
+            "Whether the generated code of each rank has the collectives of its schedule, and waits for each of them.",
+        ),
+        Aspect::Tensors => {
+            ("tensors", "Tensor metadata", "Shapes, strides and types of what the operations of each graph yield.")
+        }
+        Aspect::Runtimes => (
+            "runtimes",
+            "Estimated runtimes",
+            "Sums of Inductor's estimates, by graph: from the fastest to the slowest.",
+        ),
+        Aspect::ExecOrder => {
+            ("exec-order", "Graph execution order", "Which graphs ran, in order: compared is what ran, not its id.")
+        }
+    }
+}
+
+/// How bad it is that an aspect differs: estimates may, and answers of caches cost time only.
+const fn level(diagnostic: &Diagnostic) -> &'static str {
+    match (diagnostic.verdict, diagnostic.aspect) {
+        (Verdict::Same, _) => "ok",
+        (Verdict::Unknown, _) | (_, Aspect::Runtimes) => "info",
+        (_, Aspect::Collectives | Aspect::ExecOrder | Aspect::CompileIds) => "error",
+        (_, _) => "warn",
+    }
+}
+
+/// The section.
+pub(crate) fn agreement(comparison: &Comparison, evidence: &Evidence) -> Agreement {
+    let compared = match comparison.ranks.as_slice() {
+        [] => "No log names a rank.".to_owned(),
+        [one] => format!("Rank {one} is the only one with a log."),
+        ranks => format!("Compared: {}, the newest start of each.", rank_list(ranks)),
+    };
+    Agreement { compared, rows: comparison.diagnostics.iter().map(|d| row(d, evidence)).collect() }
+}
+
+fn row(diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
+    let (id, title, about) = words(diagnostic.aspect);
+    let differences = &diagnostic.differences;
+    let more = differences.len().saturating_sub(DIFFERENCES);
+    Row {
+        id,
+        title,
+        about,
+        verdict: verdict_word(diagnostic),
+        level: level(diagnostic),
+        sentence: diagnostic.sentence.clone(),
+        differences: differences.iter().take(DIFFERENCES).map(|d| place(d, evidence)).collect(),
+        more: if more > 0 { format!("{} more places differ.", count(more)) } else { String::new() },
+        unknown: diagnostic.unknown.iter().take(UNKNOWN).map(reason).collect(),
+    }
+}
+
+const fn verdict_word(diagnostic: &Diagnostic) -> &'static str {
+    match (diagnostic.verdict, diagnostic.aspect) {
+        (Verdict::Same, Aspect::Parity) => "agree",
+        (Verdict::Same, _) => "same",
+        (Verdict::Differs, Aspect::Parity) => "do not agree",
+        (Verdict::Differs, _) => "differ",
+        (Verdict::Unknown, _) => "unknown",
+    }
+}
+
+fn place(difference: &Difference, evidence: &Evidence) -> Place {
+    let side = |group: &Group| Side {
+        ranks: rank_list(&group.ranks),
+        value: group.value.clone(),
+        href: group.evidence.and_then(|at| evidence.get(&at).cloned()),
+    };
+    let more = difference.groups.len().saturating_sub(GROUPS);
+    Place {
+        at: difference.place.clone(),
+        groups: difference.groups.iter().take(GROUPS).map(side).collect(),
+        more: if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() },
+    }
+}
+
+fn reason(unknown: &Unjudged) -> Reason {
+    Reason { ranks: rank_list(&unknown.ranks), place: unknown.place.clone(), why: unknown.why.clone() }
+}
+
+/// The records that the section points at.
+pub(crate) fn shown_evidence(comparison: &Comparison) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let differences = comparison.diagnostics.iter().flat_map(|d| d.differences.iter().take(DIFFERENCES));
+    differences.flat_map(|d| d.groups.iter().take(GROUPS)).filter_map(|group| group.evidence)
+}
+
+/// What differs, for "What to look at": one note for each diagnostic.
+pub(crate) fn divergences(comparison: &Comparison) -> Vec<Note> {
+    let differs =
+        comparison.diagnostics.iter().filter(|d| d.verdict == Verdict::Differs && d.aspect != Aspect::Runtimes);
+    let note = |diagnostic: &Diagnostic| {
+        let (id, title, _) = words(diagnostic.aspect);
+        Note {
+            level: level(diagnostic),
+            title: format!("{title}: {}.", verdict_word(diagnostic)),
+            text: diagnostic.sentence.clone(),
+            href: Some(format!("#{id}")),
+            link: Some("Who has what"),
+        }
+    };
+    let mut notes: Vec<Note> = differs.map(note).collect();
+    notes.sort_by_key(|note| note.level != "error");
+    notes
+}
