@@ -88,6 +88,52 @@ class Trace:
         return self.table("artifacts")
 
     @property
+    def graphs(self) -> pl.DataFrame:
+        """One row for each graph: its stage, operators, inputs, and a hash without names."""
+        return self.table("graphs")
+
+    @property
+    def cache(self) -> pl.DataFrame:
+        """One row for each look-up in a cache of the compiler."""
+        return self.table("cache")
+
+    @property
+    def collectives(self) -> pl.DataFrame:
+        """One row for each collective, or wait for one, in the order of its graph."""
+        return self.table("collectives")
+
+    @property
+    def runtimes(self) -> pl.DataFrame:
+        """One row for each operation of a graph, with its estimated runtime."""
+        return self.table("runtimes")
+
+    @property
+    def exec_order(self) -> pl.DataFrame:
+        """One row for each recorded run of a compiled graph, in order."""
+        return self.table("exec_order")
+
+    @property
+    def tensors(self) -> pl.DataFrame:
+        """One row for each tensor that the compiler described, with its source."""
+        return self.table("tensors")
+
+    @property
+    def diagnostics(self) -> pl.DataFrame:
+        """One row for each comparison of the ranks: same, differs or unknown.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).diagnostics.select("aspect", "verdict").rows()[0]
+            ('compile ids', 'differs')
+        """
+        return self.table("diagnostics")
+
+    @property
+    def divergence(self) -> pl.DataFrame:
+        """One row for each place at which ranks differ, with the ranks on each side."""
+        return self.table("divergence")
+
+    @property
     def strings(self) -> pl.DataFrame:
         """One row for each interned string of a log."""
         return self.table("strings")

@@ -37,6 +37,8 @@ pub const TABLES: &[TableDef] = &{
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,
         tensors::TENSORS,
+        ranks::DIAGNOSTICS,
+        ranks::DIVERGENCE,
         strings,
         stacks,
     ]

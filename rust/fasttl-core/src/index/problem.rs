@@ -45,6 +45,8 @@ pub enum ProblemKind {
     BadPayloadJson,
     /// An artifact that says it is JSON and is not; it is kept as it is.
     ArtifactNotJson,
+    /// An artifact that ranks are compared by, with another shape than PyTorch gives it.
+    UnexpectedPayload,
     /// A string id that was given two texts.
     StringRedefined,
 }
@@ -70,7 +72,7 @@ impl Severity {
 
 impl ProblemKind {
     /// Every kind, so that documents and tests can walk them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ForeignText,
         Self::OrphanPayload,
         Self::BlankLines,
@@ -92,6 +94,7 @@ impl ProblemKind {
         Self::BadCompression,
         Self::BadPayloadJson,
         Self::ArtifactNotJson,
+        Self::UnexpectedPayload,
         Self::StringRedefined,
     ];
 
@@ -119,6 +122,7 @@ impl ProblemKind {
             Self::BadCompression => "bad compression",
             Self::BadPayloadJson => "payload is no JSON",
             Self::ArtifactNotJson => "artifact is no JSON",
+            Self::UnexpectedPayload => "unexpected payload",
             Self::StringRedefined => "string redefined",
         }
     }
@@ -147,7 +151,8 @@ impl ProblemKind {
             | Self::TrailingText
             | Self::OtherRank
             | Self::BadCompression
-            | Self::BadPayloadJson => Severity::Error,
+            | Self::BadPayloadJson
+            | Self::UnexpectedPayload => Severity::Error,
         }
     }
 }

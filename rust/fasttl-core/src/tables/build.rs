@@ -163,6 +163,31 @@ impl<'r, R> TableBuilder<'r, R> {
         self.add(name, about, Arc::new(builder.finish()))
     }
 
+    /// A column of lists of 32-bit integers.
+    pub(crate) fn ints(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<i32>>) -> Self {
+        let mut builder = ListBuilder::new(PrimitiveBuilder::<Int32Type>::new());
+        for row in self.rows {
+            let list = get(row);
+            builder.values().append_slice(list.as_deref().unwrap_or_default());
+            builder.append(list.is_some());
+        }
+        self.add(name, about, Arc::new(builder.finish()))
+    }
+
+    /// A column of lists of lists of 32-bit integers.
+    pub(crate) fn int_lists(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<Vec<i32>>>) -> Self {
+        let mut builder = ListBuilder::new(ListBuilder::new(PrimitiveBuilder::<Int32Type>::new()));
+        for row in self.rows {
+            let lists = get(row);
+            for list in lists.iter().flatten() {
+                builder.values().values().append_slice(list);
+                builder.values().append(true);
+            }
+            builder.append(lists.is_some());
+        }
+        self.add(name, about, Arc::new(builder.finish()))
+    }
+
     /// The finished table.
     pub(crate) fn finish(self, name: &'static str) -> Result<Table> {
         let metadata = HashMap::from([

@@ -10,12 +10,14 @@ mod compiles;
 mod exec_order;
 mod facts;
 mod runtimes;
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use cells::{Difference, Group, Unjudged, rank_list};
 pub(crate) use facts::facts;
 pub use facts::{Facts, Key, ScheduleFact, Texts};
+pub(super) use tables::{DIAGNOSTICS, DIVERGENCE};
 
 use crate::trace::{LogState, Trace};
 

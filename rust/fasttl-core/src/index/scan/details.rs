@@ -45,6 +45,7 @@ impl Scan<'_> {
         if encoding == Encoding::Json && name.as_deref() != Some("recompile_reasons") {
             self.check_json();
             self.check_numbers();
+            self.check_shape(name.as_deref().unwrap_or_default());
         }
         let name = name.map(|name| self.chunk.names.id(name.as_str()));
         if let Some(record) = self.chunk.records.last_mut() {
@@ -102,6 +103,20 @@ impl Scan<'_> {
         let whole = self.chunk.records.last().is_some_and(|r| r.payload == PayloadState::Verified);
         if whole && json::only_value(&self.text).is_err() {
             self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is");
+        }
+    }
+
+    /// A row where an artifact that ranks are compared by is not what PyTorch writes: the comparison lacks it.
+    fn check_shape(&mut self, name: &str) {
+        let starts = match name {
+            "inductor_collective_schedule" => b'[',
+            "inductor_runtime_and_tensor_meta" | "graph_execution" => b'{',
+            _ => return,
+        };
+        let fits = self.text.trim_ascii_start().first() == Some(&starts) && json::only_value(&self.text).is_ok();
+        let readable = self.chunk.records.last().is_some_and(|r| r.payload.is_readable());
+        if readable && !fits {
+            self.note_record(ProblemKind::UnexpectedPayload, "it is kept as it is, and no rank is compared by it");
         }
     }
 
