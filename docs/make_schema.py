@@ -34,6 +34,8 @@ TYPES = {
     "Utf8View": "String",
     "Dictionary(UInt32, Utf8)": "Categorical",
     "List(Utf8View)": "List(String)",
+    "List(Int32)": "List(Int32)",
+    "List(List(Int32))": "List(List(Int32))",
     'Timestamp(µs, "UTC")': 'Datetime("us", "UTC")',
 }
 

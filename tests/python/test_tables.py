@@ -7,7 +7,24 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-TABLES = ("files", "records", "problems", "frames", "metrics", "artifacts", "strings", "stacks")
+TABLES = (
+    "files",
+    "records",
+    "problems",
+    "frames",
+    "metrics",
+    "artifacts",
+    "graphs",
+    "cache",
+    "collectives",
+    "runtimes",
+    "exec_order",
+    "tensors",
+    "diagnostics",
+    "divergence",
+    "strings",
+    "stacks",
+)
 
 
 @pytest.fixture(scope="module")

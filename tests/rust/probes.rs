@@ -31,7 +31,7 @@ const PROBES: &[(&str, Expected)] = &[
     ("bom", Reads(&["-: 3 complete"])),
     ("cache_unknown_name_hit", Reads(&["0: 3 complete", "1: 3 complete"])),
     ("chromium_pids", Reads(&["0: 3 complete", "1: 3 complete"])),
-    ("collective_bad_json", Reads(&["0: 3 complete", "1: 3 complete"])),
+    ("collective_bad_json", Reads(&["0: 3 complete", "1: 3 complete, unexpected payload 1"])),
     ("collective_second_graph_differs", Reads(&["0: 4 complete", "1: 4 complete"])),
     ("compile_id_null", Reads(&["-: 4 complete"])),
     ("compile_ids_differ", Reads(&["0: 3 complete", "1: 5 complete"])),

@@ -1,5 +1,6 @@
 //! What several tests need: logs to read, logs to make, pages to look at.
 
+pub(crate) mod cells;
 pub(crate) mod generate;
 pub(crate) mod html;
 pub(crate) mod logs;

@@ -172,7 +172,7 @@ pub struct Compile {
     pub artifact_bytes: u64,
     breaks: Vec<usize>,
     reasons: Option<usize>,
-    graph: Option<usize>,
+    graphs: Vec<usize>,
     ended: bool,
 }
 
@@ -272,7 +272,7 @@ impl Compile {
             artifact_bytes: 0,
             breaks: Vec::new(),
             reasons: None,
-            graph: None,
+            graphs: Vec::new(),
             ended: false,
         }
     }
@@ -289,8 +289,9 @@ impl Compile {
             KindId::Known(Kind::DynamoStart) => {
                 self.start.get_or_insert(at);
             }
-            // The last try is the one that holds.
-            KindId::Known(Kind::DynamoOutputGraph) => self.graph = Some(at),
+            KindId::Known(
+                Kind::DynamoOutputGraph | Kind::AotForwardGraph | Kind::AotBackwardGraph | Kind::AotInferenceGraph,
+            ) => self.graphs.push(at),
             KindId::Known(Kind::CompilationMetrics) => self.metrics.push(at),
             KindId::Known(Kind::BwdCompilationMetrics | Kind::AotBwdCompilationMetrics) => self.backward.push(at),
             KindId::Known(Kind::Artifact) => self.artifact(log.index.names.name(record).unwrap_or_default(), at),
@@ -467,9 +468,9 @@ impl Compile {
         self.reasons
     }
 
-    /// The record of the graph that Dynamo captured, in the last try.
-    pub fn graph(&self) -> Option<usize> {
-        self.graph
+    /// Records of its graphs: Dynamo's and those that AOTAutograd made of them, of all tries.
+    pub fn graphs(&self) -> &[usize] {
+        &self.graphs
     }
 
     /// Whether the frame had been compiled before.

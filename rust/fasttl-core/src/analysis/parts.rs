@@ -52,20 +52,20 @@ impl Parts {
     }
 }
 
-/// Records of one Inductor compile; a second one of the same name begins another compile.
-const STARTERS: &[&str] = &[
+/// Records that an Inductor compile has once; a second one of the same name begins another compile.
+const ONCE: &[&str] = &[
     "fx_graph_runnable",
     "before_post_grad_graph",
     "after_post_grad_graph",
     "inductor_post_grad_graph",
     "inductor_output_code",
+    "inductor_collective_schedule",
+    "inductor_runtime_and_tensor_meta",
+    "inductor_provenance_tracking_node_mappings",
 ];
 
 /// Records that belong to the Inductor compile that they follow.
 const MEMBERS: &[&str] = &[
-    "inductor_collective_schedule",
-    "inductor_runtime_and_tensor_meta",
-    "inductor_provenance_tracking_node_mappings",
     "inductor_provenance_tracking_kernel_stack_traces",
     "inductor_post_to_pre_grad_nodes",
     "inductor_generated_kernel_to_post_grad_nodes",
@@ -89,7 +89,7 @@ struct State<'a> {
     parts: u32,
     /// The part of the open span.
     span: Option<usize>,
-    /// The part that stands outside of spans, with the starters that it has.
+    /// The part that stands outside of spans, with what it has once.
     loose: Option<(usize, FxHashSet<&'a str>)>,
     /// How many spans of a backward compile are open.
     backward: usize,
@@ -134,7 +134,7 @@ fn stage<'a>(log: &'a Log, record: &Record) -> Option<&'a str> {
         Kind::InductorPostGradGraph | Kind::InductorOutputCode => kind.info().name,
         _ => return None,
     };
-    [STARTERS, MEMBERS, ENDERS].iter().any(|names| names.contains(&name)).then_some(name)
+    [ONCE, MEMBERS, ENDERS].iter().any(|names| names.contains(&name)).then_some(name)
 }
 
 impl<'a> State<'a> {
@@ -167,13 +167,13 @@ impl<'a> State<'a> {
         if let Some(part) = self.span {
             return part;
         }
-        let starts = STARTERS.contains(&name);
+        let once = ONCE.contains(&name);
         let (part, mut seen) = match self.loose.take() {
-            Some((part, seen)) if !(starts && seen.contains(name)) => (part, seen),
+            Some((part, seen)) if !(once && seen.contains(name)) => (part, seen),
             _ => (self.new_part(parts), FxHashSet::default()),
         };
         if !ENDERS.contains(&name) {
-            if starts {
+            if once {
                 seen.insert(name);
             }
             self.loose = Some((part, seen));

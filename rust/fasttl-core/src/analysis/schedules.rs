@@ -52,7 +52,7 @@ pub struct Schedule {
     /// The Inductor compile.
     pub part: Option<Part>,
     /// Operators in order, waits among them; why they could not be read.
-    pub ops: std::result::Result<Vec<String>, String>,
+    pub ops: Ops,
     /// How the schedule agrees with the code, where both are logged.
     pub parity: Parity,
 }
@@ -75,11 +75,17 @@ pub enum Parity {
     Nothing,
 }
 
+/// Operators in order; why they could not be read.
+pub type Ops = std::result::Result<Vec<String>, String>;
+
+/// The collectives of generated code; why they could not be read.
+type Calls = std::result::Result<output_code::Collectives, String>;
+
 /// Records of one part.
 #[derive(Default)]
 struct Found {
     part: Option<Part>,
-    schedule: Option<usize>,
+    schedules: Vec<usize>,
     code: Option<usize>,
     other_code: Option<usize>,
 }
@@ -94,7 +100,7 @@ pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, Compi
             let found = by_part.entry(key).or_default().entry(part.number).or_default();
             found.part = Some(part);
             match (record.kind, log.index.names.name(record)) {
-                (KindId::Known(Kind::Artifact), Some("inductor_collective_schedule")) => found.schedule = Some(at),
+                (KindId::Known(Kind::Artifact), Some("inductor_collective_schedule")) => found.schedules.push(at),
                 (KindId::Known(Kind::InductorOutputCode), _) => found.code = Some(at),
                 (KindId::Known(Kind::GraphDump), _) => found.other_code = Some(at),
                 _ => {}
@@ -106,7 +112,7 @@ pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, Compi
     let mut all: BTreeMap<_, Vec<Schedule>> = BTreeMap::new();
     for (key, found) in by_part {
         // What has no id at all has no place to be compared at.
-        all.insert(key, found.into_values().filter_map(|found| of_part(log, bytes, &found)).collect());
+        all.insert(key, found.into_values().flat_map(|found| of_part(log, bytes, &found)).collect());
     }
     for (key, records) in graphs {
         all.entry(key).or_insert_with(|| of_graphs(log, bytes, &records));
@@ -124,45 +130,53 @@ fn is_final_graph(kind: KindId) -> bool {
     )
 }
 
-fn of_part(log: &Log, bytes: &[u8], found: &Found) -> Option<Schedule> {
+fn of_part(log: &Log, bytes: &[u8], found: &Found) -> Vec<Schedule> {
     let record = |at: usize| log.index.records.get(at);
     let code = found.code.and_then(|at| Some((at, in_code(log, record(at)?, bytes))));
-    let Some(schedule) = found.schedule else {
-        let Some((at, calls)) = code else {
-            let at = found.other_code?;
-            let ops = Err("its code is not Python, and no schedule was logged".to_owned());
-            let parity = Parity::Unknown("no schedule was logged, and its code is not Python".to_owned());
-            return Some(Schedule { record: at, source: ScheduleSource::Code, part: found.part, ops, parity });
-        };
-        let parity = match &calls {
-            Ok(calls) if calls.calls.is_empty() => Parity::Nothing,
-            Ok(_) => {
-                Parity::Unknown("no schedule was logged; PyTorch writes none for what comes from a cache".to_owned())
-            }
-            Err(why) => Parity::Unknown(why.clone()),
-        };
-        let ops = calls.map(|found| found.calls);
-        return Some(Schedule { record: at, source: ScheduleSource::Code, part: found.part, ops, parity });
-    };
-    let ops = in_schedule(log, record(schedule)?, bytes);
-    let parity = match (&ops, code) {
+    if found.schedules.is_empty() {
+        return without_schedule(found, code).into_iter().collect();
+    }
+    let parity = |ops: &Ops| match (ops, &code) {
+        (Err(why), _) => Parity::Unknown(why.clone()),
+        _ if found.schedules.len() > 1 => Parity::Unknown("one compile has several schedules".to_owned()),
         (Ok(ops), Some((code, Ok(calls)))) => {
             let count = |ops: &[String]| ops.iter().filter(|op| !is_wait(op)).count();
             let offset = count(ops).abs_diff(count(&calls.calls));
             Parity::Compared {
                 offset: u32::try_from(offset).unwrap_or(u32::MAX),
                 missing_waits: calls.without_wait,
-                code,
+                code: *code,
             }
         }
-        (Err(why), _) => Parity::Unknown(why.clone()),
-        (_, Some((_, Err(why)))) => Parity::Unknown(why),
+        (_, Some((_, Err(why)))) => Parity::Unknown(why.clone()),
         (_, None) => Parity::Unknown("its code is not in the log".to_owned()),
     };
-    Some(Schedule { record: schedule, source: ScheduleSource::Schedule, part: found.part, ops, parity })
+    let schedule = |&at: &usize| {
+        let ops = in_schedule(log, record(at)?, bytes);
+        let parity = parity(&ops);
+        Some(Schedule { record: at, source: ScheduleSource::Schedule, part: found.part, ops, parity })
+    };
+    found.schedules.iter().filter_map(schedule).collect()
 }
 
-fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
+/// What the code of a part says where no schedule was logged.
+fn without_schedule(found: &Found, code: Option<(usize, Calls)>) -> Option<Schedule> {
+    let (record, ops, parity) = match code {
+        None => {
+            let why = "no schedule was logged, and its code is not Python";
+            (found.other_code?, Err(why.to_owned()), Parity::Unknown(why.to_owned()))
+        }
+        Some((at, Err(why))) => (at, Err(why.clone()), Parity::Unknown(why)),
+        Some((at, Ok(calls))) if calls.calls.is_empty() => (at, Ok(Vec::new()), Parity::Nothing),
+        Some((at, Ok(calls))) => {
+            let why = "no schedule was logged; PyTorch writes none for what comes from a cache";
+            (at, Ok(calls.calls), Parity::Unknown(why.to_owned()))
+        }
+    };
+    Some(Schedule { record, source: ScheduleSource::Code, part: found.part, ops, parity })
+}
+
+fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> Ops {
     if !record.payload.is_readable() {
         return Err(format!("its schedule is damaged: {}", record.payload.name()));
     }
@@ -172,7 +186,7 @@ fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> std::result::Result<
     Ok(ops.into_iter().map(|op| op.unwrap_or_else(|| "(no name)".to_owned())).collect())
 }
 
-fn in_code(log: &Log, record: &Record, bytes: &[u8]) -> std::result::Result<output_code::Collectives, String> {
+fn in_code(log: &Log, record: &Record, bytes: &[u8]) -> Calls {
     if !record.payload.is_readable() {
         return Err(format!("its code is damaged: {}", record.payload.name()));
     }
@@ -190,7 +204,7 @@ fn of_graphs(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<Schedule> {
         let text = record.payload.is_whole().then(|| log.index.payload(record, bytes).text());
         let graph = text.and_then(|text| fx_graph::parse(&text));
         let ops = graph.map(|graph| graph.calls.into_iter().filter(|call| is_collective(call)).collect());
-        let ops: std::result::Result<Vec<String>, _> = ops.ok_or_else(|| "its graph could not be read".to_owned());
+        let ops: Ops = ops.ok_or_else(|| "its graph could not be read".to_owned());
         let parity = match &ops {
             Ok(ops) if ops.is_empty() => Parity::Nothing,
             Ok(_) => Parity::Unknown("Inductor made no code of this graph".to_owned()),

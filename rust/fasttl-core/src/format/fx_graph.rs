@@ -133,13 +133,18 @@ impl Reader {
         self.forwards += 1;
         self.variables.clear();
         self.canonical.extend_from_slice(b"forward\n");
-        let end = signature.iter().rposition(|b| *b == b')').unwrap_or(signature.len());
+        let end = closing(signature);
         let mut inputs = split(signature.get(..end).unwrap_or_default(), b',');
         inputs.retain(|input| !input.is_empty() && *input != b"self" && *input != b"*" && *input != b"/");
         for input in inputs {
             self.placeholder(input);
         }
         self.bundled = if self.forwards == 1 { self.graph.placeholders } else { 0 };
+        // A body on the same line, behind the colon that may follow a type of what is returned.
+        let rest = signature.get(end + 1..).unwrap_or_default();
+        if let Some(colon) = top_level(rest, b':') {
+            self.statement(rest.get(colon + 1..).unwrap_or_default().trim_ascii());
+        }
     }
 
     fn placeholder(&mut self, text: &[u8]) {
@@ -257,6 +262,25 @@ fn top_level(text: &[u8], wanted: u8) -> Option<usize> {
     None
 }
 
+/// Where the bracket that is open at the start is closed.
+fn closing(text: &[u8]) -> usize {
+    let (mut depth, mut quote) = (1_usize, None);
+    for (at, &byte) in text.iter().enumerate() {
+        match (byte, quote) {
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (_, Some(open)) if open == byte => quote = None,
+            (_, Some(_)) => {}
+            (b'(' | b'[' | b'{', None) => depth += 1,
+            (b')' | b']' | b'}', None) => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
 /// Splits at `by` outside of brackets and quotes, blanks trimmed.
 fn split(mut text: &[u8], by: u8) -> Vec<&[u8]> {
     let mut parts = Vec::new();
@@ -324,6 +348,9 @@ mod tests {
         assert_eq!(graph.calls, ["torch.ops.aten.sin.default", "getitem", "*"]);
         assert_eq!((graph.placeholders, graph.outputs), (1, 2));
         assert!(parse(b"no graph").is_none());
+        let line = |constant| parse(format!("def forward(self, x): return x + {constant}").as_bytes()).unwrap();
+        assert_eq!((line(0).placeholders, line(0).outputs), (1, 1));
+        assert_ne!(line(0).shape, line(1).shape);
     }
 
     #[test]

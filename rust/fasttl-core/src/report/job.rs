@@ -80,7 +80,7 @@ impl Writer<'_> {
     /// The addresses of the records that the landing page shows as evidence. Their logs are planned once more,
     /// since the plans of hundreds of logs are not kept.
     fn evidence(&self, found: &Comparison, places: &[Place]) -> Result<Evidence> {
-        let mut wanted: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut wanted: BTreeMap<usize, BTreeSet<Option<usize>>> = BTreeMap::new();
         for (log, record) in pages::shown_evidence(found) {
             wanted.entry(log).or_default().insert(record);
         }
@@ -90,14 +90,15 @@ impl Writer<'_> {
             let plan = plan(log, &log.view()?, self.options.code);
             let mut files: FxHashMap<usize, String> = FxHashMap::default();
             for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
-                if let (true, Target::File(path)) = (records.contains(&entry.record), &entry.target) {
+                if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {
                     files.entry(entry.record).or_insert_with(|| path.href());
                 }
             }
             for record in records {
-                let Some(found) = log.index.records.get(record) else { continue };
-                let anchor = || format!("index.html#{}", log.index.names.id(found).collapsed().label());
-                let href = files.remove(&record).unwrap_or_else(anchor);
+                let found = record.and_then(|at| log.index.records.get(at));
+                let compile = found.map(|found| log.index.names.id(found).collapsed().label());
+                let anchor = || format!("index.html#{}", compile.as_deref().unwrap_or("compiles"));
+                let href = record.and_then(|at| files.remove(&at)).unwrap_or_else(anchor);
                 evidence.insert((at, record), format!("{}/{href}", place.folder));
             }
         }

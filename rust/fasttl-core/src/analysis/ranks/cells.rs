@@ -11,8 +11,8 @@ pub struct Group {
     pub ranks: Vec<i32>,
     /// What they have, for a person.
     pub value: String,
-    /// A log and a record that shows it.
-    pub evidence: Option<(usize, usize)>,
+    /// A log that shows it, and the record; without one it is the list of compiles that lacks something.
+    pub evidence: (usize, Option<usize>),
 }
 
 /// A place at which ranks differ.
@@ -40,8 +40,8 @@ pub struct Unjudged {
 /// What one rank has at one place.
 #[derive(Clone, Debug)]
 pub(super) enum Cell {
-    /// A value: what is compared, what a person reads, and the record that shows it.
-    Known(String, String, usize),
+    /// A value: what is compared, what a person reads, and the record that shows it, if it is one.
+    Known(String, String, Option<usize>),
     /// Not known, for this reason.
     Unknown(String),
 }
@@ -50,7 +50,12 @@ impl Cell {
     /// A value that reads as it compares.
     pub(super) fn plain(value: impl Into<String>, record: usize) -> Self {
         let value = value.into();
-        Self::Known(value.clone(), value, record)
+        Self::Known(value.clone(), value, Some(record))
+    }
+
+    /// The value of a rank that lacks what others have.
+    pub(super) fn absent(value: &str) -> Self {
+        Self::Known(value.to_owned(), value.to_owned(), None)
     }
 }
 
@@ -75,7 +80,7 @@ impl Findings {
                     if let Some((_, group)) = groups.iter_mut().find(|(v, _)| *v == value) {
                         group.ranks.push(member.rank);
                     } else {
-                        let evidence = Some((member.log, record));
+                        let evidence = (member.log, record);
                         groups.push((value, Group { ranks: vec![member.rank], value: shown, evidence }));
                     }
                 }

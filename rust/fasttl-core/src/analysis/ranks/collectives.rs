@@ -38,19 +38,18 @@ fn graph(members: &[Member<'_>], key: Key, nth: usize, graphs: usize, findings: 
     let lists: Vec<Arc<str>> = facts.iter().flatten().map(ops).collect();
     let position = first_difference(&lists);
     let cell = |m: &Member<'_>, fact: &Option<ScheduleFact>| match fact {
-        None if !any => Cell::Known(String::new(), "no collective".to_owned(), 0),
+        None if !any => Cell::Known(String::new(), "no collective".to_owned(), None),
         None if m.facts.ends_early => Cell::Unknown(ENDS_EARLY.to_owned()),
-        None => {
-            let compiled = m.facts.compiles.get(&key);
-            let word = if compiled.is_some() { "no such graph" } else { "not compiled" };
-            Cell::plain(word, compiled.map_or(0, |c| c.first))
-        }
+        None => match m.facts.compiles.get(&key) {
+            None => Cell::absent("not compiled"),
+            Some(compile) => Cell::plain("no such graph", compile.first),
+        },
         Some(fact) => match &fact.ops {
             Err(why) => Cell::Unknown(why.to_string()),
             Ok(_) if any && final_order && fact.source == ScheduleSource::Graph => {
                 Cell::Unknown("only its graph is logged, which has another order than the code".to_owned())
             }
-            Ok(ops) => Cell::Known(ops.to_string(), at(ops, position), fact.record),
+            Ok(ops) => Cell::Known(ops.to_string(), at(ops, position), Some(fact.record)),
         },
     };
     let part = facts.iter().flatten().find_map(|fact| fact.part).filter(|_| graphs > 1);
@@ -112,7 +111,7 @@ pub(super) fn parity(members: &[Member<'_>]) -> Diagnostic {
                     let group = Group {
                         ranks: vec![member.rank],
                         value: fault(*offset, *missing_waits),
-                        evidence: Some((member.log, *code)),
+                        evidence: (member.log, Some(*code)),
                     };
                     merge(&mut differences, Difference { key, place, groups: vec![group] });
                 }

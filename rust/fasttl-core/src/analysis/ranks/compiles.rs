@@ -30,9 +30,9 @@ pub(super) fn compile_ids(members: &[Member<'_>]) -> Diagnostic {
     let keys = keys(members);
     for &key in &keys {
         let cell = |m: &Member<'_>| match m.facts.compiles.get(&key) {
-            Some(compile) => Cell::Known("yes".to_owned(), "compiled".to_owned(), compile.first),
+            Some(compile) => Cell::Known("yes".to_owned(), "compiled".to_owned(), Some(compile.first)),
             None if m.facts.ends_early => Cell::Unknown(ENDS_EARLY.to_owned()),
-            None => Cell::plain("not compiled", 0),
+            None => Cell::absent("not compiled"),
         };
         findings.place(Some(key), &label(key), members.iter().map(|m| (m, cell(m))).collect());
     }
@@ -62,13 +62,18 @@ pub(super) fn code(members: &[Member<'_>]) -> Diagnostic {
     by_id(members, &mut findings, ", function", |compile| {
         compile.code.as_ref().map(|code| Cell::plain(&**code, compile.first))
     });
-    by_id(members, &mut findings, ", graph", |compile| {
-        let graph = compile.graph?;
-        let hash = md5_hex(graph.shape);
-        let nodes = if graph.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", graph.nodes) };
-        let shown = format!("{nodes} ({})", hash.get(..8).unwrap_or(&hash));
-        Some(Cell::Known(hash, shown, graph.record))
-    });
+    let compiles = || members.iter().flat_map(|m| m.facts.compiles.values());
+    let stages: BTreeSet<&str> = compiles().flat_map(|c| &c.graphs).map(|g| g.stage.as_str()).collect();
+    for stage in stages {
+        by_id(members, &mut findings, &format!(", {stage}"), |compile| {
+            let graph = compile.graphs.iter().find(|graph| graph.stage == stage)?;
+            let hash = md5_hex(graph.shape);
+            let nodes = if graph.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", graph.nodes) };
+            let shown = format!("{nodes} ({})", hash.get(..8).unwrap_or(&hash));
+            Some(Cell::Known(hash, shown, Some(graph.record)))
+        });
+    }
+    findings.differences.sort_by(|a, b| a.key.cmp(&b.key));
     let same = "Under each id all ranks compiled the same function to the same graph.";
     findings.diagnostic(Aspect::Code, same, "No two ranks have a compile in common.")
 }
@@ -83,13 +88,13 @@ pub(super) fn recompiles(members: &[Member<'_>]) -> Diagnostic {
     }
     let cell = |m: &Member<'_>, key: Key| match m.facts.compiles.get(&key) {
         None if m.facts.ends_early => Cell::Unknown(ENDS_EARLY.to_owned()),
-        None => Cell::plain("not recompiled", 0),
+        None => Cell::absent("not recompiled"),
         Some(compile) => match &compile.reasons {
             None => Cell::Unknown("its log has no reason".to_owned()),
             Some(reasons) => {
                 let first = reasons.text.lines().next().unwrap_or_default();
                 let shown: String = first.chars().take(160).collect();
-                Cell::Known(reasons.text.to_string(), shown, reasons.record)
+                Cell::Known(reasons.text.to_string(), shown, Some(reasons.record))
             }
         },
     };

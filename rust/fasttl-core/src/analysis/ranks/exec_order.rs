@@ -52,6 +52,6 @@ fn what_ran(member: &Member<'_>, id: CompileId, record: usize) -> Cell {
     let Some(code) = &compile.code else {
         return Cell::Unknown("its log does not name the function of a graph that ran".to_owned());
     };
-    let graph = compile.graph.map(|g| md5_hex(g.shape)).unwrap_or_default();
-    Cell::Known(format!("{code} {graph}"), format!("{id} {code}"), record)
+    let graph = compile.graphs.first().map(|g| md5_hex(g.shape)).unwrap_or_default();
+    Cell::Known(format!("{code} {graph}"), format!("{id} {code}"), Some(record))
 }

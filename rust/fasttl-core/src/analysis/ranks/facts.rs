@@ -4,36 +4,56 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::cache::look_ups;
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::exec_order::{Recording, recordings};
+use crate::analysis::graphs::stage;
 use crate::analysis::parts::{Part, Parts, parts};
 use crate::analysis::runtimes::runtimes;
 use crate::analysis::schedules::{Parity, ScheduleSource, schedules};
 use crate::format::compile_id::CompileId;
 use crate::format::fx_graph;
-use crate::format::kind::Kind;
 use crate::format::payload::md5;
+use crate::index::{PayloadState, Record};
 use crate::trace::{Log, LogState};
 
 /// Generation and compile id without attempt: what ranks are joined by.
 pub type Key = (u32, CompileId);
 
-/// Texts that many ranks share, each kept once.
+/// What many ranks share: texts, each kept once, and graphs, each read once.
 #[derive(Debug, Default)]
-pub struct Texts(Mutex<FxHashSet<Arc<str>>>);
+pub struct Texts {
+    texts: Mutex<FxHashSet<Arc<str>>>,
+    /// Shape and number of nodes by the MD5 of the payload.
+    graphs: Mutex<FxHashMap<[u8; 16], Option<([u8; 16], usize)>>>,
+}
 
 impl Texts {
     fn keep(&self, text: &str) -> Arc<str> {
-        let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = texts.get(text) {
             return Arc::clone(known);
         }
         let new: Arc<str> = text.into();
         texts.insert(Arc::clone(&new));
         new
+    }
+
+    /// Shape and number of nodes of a graph; `None` where it cannot be read.
+    fn graph(&self, log: &Log, record: &Record, bytes: &[u8]) -> Option<([u8; 16], usize)> {
+        let lock = || self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        let verified = record.payload == PayloadState::Verified;
+        if let (true, Some(known)) = (verified, lock().get(&record.md5)) {
+            return *known;
+        }
+        let graph = fx_graph::parse(&log.index.payload(record, bytes).text());
+        let found = graph.map(|graph| (graph.shape, graph.calls.len()));
+        if verified {
+            lock().insert(record.md5, found);
+        }
+        found
     }
 }
 
@@ -74,11 +94,13 @@ pub struct RuntimeFact {
     pub total_ns: Option<f64>,
 }
 
-/// The graph that Dynamo captured.
-#[derive(Clone, Copy, Debug)]
+/// A graph of a compile.
+#[derive(Clone, Debug)]
 pub struct GraphFact {
     /// The record.
     pub record: usize,
+    /// The stage that made it, and which of several: `dynamo graph`, `aot forward graph 2`.
+    pub stage: String,
     /// MD5 of the graph without names; see [`fx_graph::Graph::shape`].
     pub shape: [u8; 16],
     /// Its nodes.
@@ -94,8 +116,8 @@ pub struct CompileFact {
     pub code: Option<Arc<str>>,
     /// Whether the log ends before it did.
     pub unfinished: bool,
-    /// Its graph.
-    pub graph: Option<GraphFact>,
+    /// Its graphs, in order.
+    pub graphs: Vec<GraphFact>,
     /// Answers of the caches, in order.
     pub cache: Option<Seen>,
     /// Why it was recompiled.
@@ -172,11 +194,6 @@ fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, text
 
 fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> CompileFact {
     let record = |at: usize| log.index.records.get(at);
-    let graph = compile.graph().and_then(|at| {
-        let record = record(at).filter(|r| r.payload.is_whole() && r.kind.is(Kind::DynamoOutputGraph))?;
-        let graph = fx_graph::parse(&log.index.payload(record, bytes).text())?;
-        Some(GraphFact { record: at, shape: graph.shape, nodes: graph.calls.len() })
-    });
     let reasons = compile.reasons().and_then(|at| {
         let text = log.index.payload(record(at)?, bytes).text();
         Some(Seen { text: texts.keep(&without_addresses(&String::from_utf8_lossy(&text))), record: at })
@@ -191,12 +208,32 @@ fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Comp
         first: compile.first,
         code,
         unfinished: compile.unfinished,
-        graph,
+        graphs: graphs(log, bytes, compile, texts),
         cache: None,
         reasons,
         schedules: Vec::new(),
         runtimes: Vec::new(),
     }
+}
+
+/// The graphs of a compile: of several tries the last.
+fn graphs(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Vec<GraphFact> {
+    let attempt = |record: &Record| log.index.names.id(record).attempt.unwrap_or(0);
+    let with_record = |&at: &usize| Some((at, log.index.records.get(at)?));
+    let last = compile.graphs().iter().filter_map(with_record).map(|(_, r)| attempt(r)).max().unwrap_or(0);
+    let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut graphs = Vec::new();
+    for (at, record) in compile.graphs().iter().filter_map(with_record) {
+        let Some(stage) = stage(log, record).filter(|_| attempt(record) == last && record.payload.is_whole()) else {
+            continue;
+        };
+        let nth = seen.entry(stage).and_modify(|n| *n += 1).or_insert(1);
+        let which = if *nth > 1 { format!(" {nth}") } else { String::new() };
+        if let Some((shape, nodes)) = texts.graph(log, record, bytes) {
+            graphs.push(GraphFact { record: at, stage: format!("{stage} graph{which}"), shape, nodes });
+        }
+    }
+    graphs
 }
 
 /// Addresses differ from process to process: numbers of nine digits and more, and hexadecimal ones, become `…`.

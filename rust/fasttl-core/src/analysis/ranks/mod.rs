@@ -116,6 +116,8 @@ pub struct Comparison {
     pub ranks: Vec<i32>,
     /// Ranks whose logs are left out, and why.
     pub left_out: Vec<(i32, String)>,
+    /// Ranks that the numbers leave out, from 0 to the highest; none where only some were asked for.
+    pub missing: Vec<i32>,
     /// The results, the peer's seven diagnostics among them.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -139,6 +141,9 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
         .enumerate()
         .map(|(log, (of, facts))| Member { log, rank: of.rank.unwrap_or(-1), facts })
         .collect();
+    let missing = missing(trace);
+    let mut ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
+    ranks.sort_unstable();
     let mut diagnostics = vec![
         compiles::compile_ids(&members),
         compiles::code(&members),
@@ -159,13 +164,22 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
                     format!("There is a log of rank {} only, so that there is nothing to compare.", only.rank)
                 }
             };
-        } else if diagnostic.verdict == Verdict::Same && !left_out.is_empty() {
-            let ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).collect();
+        } else if diagnostic.verdict == Verdict::Same && !ranks.is_empty() {
             diagnostic.verdict = Verdict::Unknown;
             diagnostic.sentence += &format!(" Of {} nothing is known.", rank_list(&ranks));
         }
     }
-    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, diagnostics }
+    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, missing, diagnostics }
+}
+
+fn missing(trace: &Trace) -> Vec<i32> {
+    if trace.some_ranks {
+        return Vec::new();
+    }
+    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
+    // A hostile number must not make a list of two billion.
+    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
+    (0..highest).filter(|rank| !ranks.contains(rank)).collect()
 }
 
 /// The logs that are compared.

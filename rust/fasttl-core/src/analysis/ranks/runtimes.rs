@@ -65,10 +65,10 @@ pub(super) fn tensors(trace: &Trace, members: &[Member<'_>]) -> Diagnostic {
 fn say_which(trace: &Trace, difference: &mut Difference) {
     let ops = |group: &Group| -> Vec<Op> {
         let read = || {
-            let (log, record) = group.evidence?;
+            let (log, record) = group.evidence;
             let log = trace.logs.get(log)?;
             let view = log.view().ok()?;
-            read_record(log, &view, record).ok()
+            read_record(log, &view, record?).ok()
         };
         read().unwrap_or_default()
     };
@@ -105,7 +105,7 @@ pub(super) fn runtimes(members: &[Member<'_>]) -> Diagnostic {
                 Cell::Unknown("an estimate of it is no finite number".to_owned())
             }
             Some(RuntimeFact { total_ns: Some(ns), record, .. }) => {
-                Cell::Known(ns.to_bits().to_string(), nanoseconds(*ns), *record)
+                Cell::Known(ns.to_bits().to_string(), nanoseconds(*ns), Some(*record))
             }
         };
         let totals = || facts.iter().filter_map(|(_, fact)| fact.and_then(|f| f.total_ns));

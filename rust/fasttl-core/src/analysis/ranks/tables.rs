@@ -30,7 +30,7 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
     let ranks = found.ranks;
     let left_out: Vec<i32> = found.left_out.iter().map(|(rank, _)| *rank).collect();
     TableBuilder::new(&found.diagnostics)
-        .name("aspect", "What was compared: compile ids, code, recompile reasons, cache, collectives, …", |d| {
+        .name("aspect", "What was compared: compile ids, code, recompile reasons, cache, collectives and so on.", |d| {
             Some(Cow::Borrowed(d.aspect.name()))
         })
         .name("verdict", "same, differs, or unknown: what cannot be judged is never the same.", |d| {

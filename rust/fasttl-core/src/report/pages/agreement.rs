@@ -15,8 +15,8 @@ const GROUPS: usize = 8;
 /// Reasons listed for what could not be judged.
 const UNKNOWN: usize = 10;
 
-/// Addresses of records by log and record.
-pub(crate) type Evidence = BTreeMap<(usize, usize), String>;
+/// Addresses of records by log and record; without a record, of the log's list of compiles.
+pub(crate) type Evidence = BTreeMap<(usize, Option<usize>), String>;
 
 #[derive(Serialize)]
 pub(crate) struct Agreement {
@@ -154,7 +154,7 @@ fn place(difference: &Difference, evidence: &Evidence) -> Place {
     let side = |group: &Group| Side {
         ranks: rank_list(&group.ranks),
         value: group.value.clone(),
-        href: group.evidence.and_then(|at| evidence.get(&at).cloned()),
+        href: evidence.get(&group.evidence).cloned(),
     };
     let more = difference.groups.len().saturating_sub(GROUPS);
     Place {
@@ -169,9 +169,9 @@ fn reason(unknown: &Unjudged) -> Reason {
 }
 
 /// The records that the section points at.
-pub(crate) fn shown_evidence(comparison: &Comparison) -> impl Iterator<Item = (usize, usize)> + '_ {
+pub(crate) fn shown_evidence(comparison: &Comparison) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
     let differences = comparison.diagnostics.iter().flat_map(|d| d.differences.iter().take(DIFFERENCES));
-    differences.flat_map(|d| d.groups.iter().take(GROUPS)).filter_map(|group| group.evidence)
+    differences.flat_map(|d| d.groups.iter().take(GROUPS)).map(|group| group.evidence)
 }
 
 /// What differs, for "What to look at": one note for each diagnostic.

@@ -8,7 +8,7 @@ use super::agreement::{Agreement, Evidence, agreement, divergences};
 use super::common::{Link, Page, count, duration, moment, plural, size};
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
-use crate::analysis::ranks::Comparison;
+use crate::analysis::ranks::{Comparison, rank_list};
 use crate::error::Result;
 use crate::report::comparison::JobFiles;
 use crate::report::html::Pages;
@@ -166,19 +166,6 @@ fn shown_rows<'a>(input: &JobInput<'a>) -> Vec<&'a RankRow<'a>> {
     rows
 }
 
-/// Ranks that the numbers leave out, from 0 to the highest; none where only some were asked for.
-fn missing_ranks(input: &JobInput<'_>) -> Vec<i32> {
-    if input.trace.some_ranks {
-        return Vec::new();
-    }
-    let mut ranks: Vec<i32> = input.rows.iter().filter_map(|r| r.log.rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
-    // A hostile number must not make a list of two billion.
-    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
-    (0..highest).filter(|rank| ranks.binary_search(rank).is_err()).collect()
-}
-
 /// `0, 3, 5` or the first few and how many more.
 fn list(items: &[String]) -> String {
     let shown = items.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
@@ -192,7 +179,7 @@ fn facts(input: &JobInput<'_>) -> Vec<Fact> {
     let mut ranks: Vec<i32> = logs.iter().filter_map(|log| log.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    let missing = missing_ranks(input);
+    let missing = &input.comparison.missing;
     let ranks = match (ranks.len(), missing.len()) {
         (0, _) => "none: no log names a rank".to_owned(),
         (n, _) if input.trace.some_ranks => format!("{n} that were asked for"),
@@ -227,10 +214,10 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
     let mut add = |level, title: String, text: String, href: Option<String>, link| {
         notes.push(Note { level, title, text, href, link });
     };
-    let missing: Vec<String> = missing_ranks(input).iter().map(i32::to_string).collect();
+    let missing = &input.comparison.missing;
     if !missing.is_empty() {
         let title = format!("No log of {}.", plural(missing.len(), "rank"));
-        add("error", title, format!("Missing: {}.", list(&missing)), None, None);
+        add("error", title, format!("Missing: {}.", rank_list(missing)), None, None);
     }
     for (state, level, what) in [
         (LogState::Unreadable, "error", "could not be read"),

@@ -1,0 +1,437 @@
+//! Whether the ranks of a job agree: right where they do, right where they do not, and unknown where it cannot be told.
+//!
+//! Each test is about a kind of wrong verdict that the standard reader gives (B53 to B62 in the list of its faults), over
+//! the input that showed it and others of the same kind.
+
+use std::fmt::Write;
+use std::fs;
+
+use fasttl_core::analysis::table;
+use fasttl_core::report::ReportOptions;
+use fasttl_core::trace::Trace;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::common::cells::{cell, column};
+use crate::common::logs::{data, folder, loaded, record, reported};
+
+const ID: &str = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0";
+
+/// A log of a rank, record by record.
+#[derive(Clone)]
+struct RankLog {
+    rank: i32,
+    bytes: Vec<u8>,
+}
+
+impl RankLog {
+    fn new(rank: i32) -> Self {
+        Self { rank, bytes: Vec::new() }
+    }
+
+    fn add(mut self, kind: &str, id: &str, payload: Option<&str>) -> Self {
+        let head = format!("{kind}, \"rank\": {}, {id}", self.rank);
+        self.bytes.extend(record(&head, payload.map(str::as_bytes)));
+        self
+    }
+
+    fn compile(self, frame: u32, name: &str) -> Self {
+        let id = format!("\"frame_id\": {frame}, \"frame_compile_id\": 0, \"attempt\": 0");
+        let metrics = format!(
+            "\"compilation_metrics\": {{\"co_name\": \"{name}\", \"co_filename\": \"/a/b.py\", \"co_firstlineno\": 3, \"graph_op_count\": 1}}"
+        );
+        self.add("\"dynamo_start\": {\"stack\": []}", &id, None).add(&metrics, &id, None)
+    }
+
+    fn artifact(self, name: &str, payload: &str) -> Self {
+        self.artifact_of(ID, name, payload)
+    }
+
+    fn artifact_of(self, id: &str, name: &str, payload: &str) -> Self {
+        self.add(&format!("\"artifact\": {{\"name\": \"{name}\", \"encoding\": \"json\"}}"), id, Some(payload))
+    }
+
+    fn schedule(self, ops: &[&str]) -> Self {
+        let ops: Vec<String> = ops.iter().map(|op| format!("torch.ops._c10d_functional.{op}.default")).collect();
+        self.artifact("inductor_collective_schedule", &json!(ops).to_string())
+    }
+
+    fn code(self, lines: &[&str]) -> Self {
+        let mut code = "def call(args):\n".to_owned();
+        for line in lines {
+            writeln!(code, "    {line}").unwrap();
+        }
+        self.add("\"inductor_output_code\": {}", ID, Some(&code))
+    }
+
+    fn graph(self, body: &str) -> Self {
+        let text = format!("class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n{body}");
+        self.add("\"dynamo_output_graph\": {}", ID, Some(&text))
+    }
+
+    fn runtime(self, ns: &str, shape: &str) -> Self {
+        let ops = format!(
+            "{{\"ops\": [{{\"name\": \"op0\", \"type\": \"compute\", \"estimated_runtime_ns\": {ns}, \"outputs\": [{{\"shape\": {shape}, \"stride\": [1], \"dtype\": \"float32\"}}]}}]}}"
+        );
+        self.artifact("inductor_runtime_and_tensor_meta", &ops)
+    }
+
+    fn order(self, ids: &[Option<&str>]) -> Self {
+        let runs: Vec<Value> = ids.iter().map(|id| json!({"compile_id": id})).collect();
+        self.artifact_of("\"stack\": []", "graph_execution", &json!({"graph_execution_order": runs}).to_string())
+    }
+}
+
+/// A compile of `f` on `ranks` ranks.
+fn job(ranks: i32, more: impl Fn(RankLog) -> RankLog) -> (TempDir, Trace) {
+    written((0..ranks).map(|rank| more(RankLog::new(rank).compile(0, "f"))))
+}
+
+fn written(logs: impl Iterator<Item = RankLog>) -> (TempDir, Trace) {
+    let dir = folder(&[]);
+    for log in logs {
+        fs::write(dir.path().join(format!("dedicated_log_torch_trace_rank_{}_abcdefgh.log", log.rank)), log.bytes)
+            .unwrap();
+    }
+    let trace = loaded(dir.path());
+    (dir, trace)
+}
+
+/// `verdict: sentence` of one comparison.
+fn said(trace: &Trace, aspect: &str) -> String {
+    let found = table(trace, "diagnostics").unwrap();
+    let row = (0..found.batch.num_rows()).find(|row| cell(column(&found, "aspect"), *row) == aspect).unwrap();
+    format!("{}: {}", cell(column(&found, "verdict"), row), cell(column(&found, "sentence"), row))
+}
+
+fn verdict(trace: &Trace, aspect: &str) -> String {
+    said(trace, aspect).split(':').next().unwrap().to_owned()
+}
+
+/// `place: value [ranks]; …` of all places that differ in an aspect.
+fn differences(trace: &Trace, aspect: &str) -> Vec<String> {
+    let found = table(trace, "divergence").unwrap();
+    let rows = (0..found.batch.num_rows()).filter(|row| cell(column(&found, "aspect"), *row) == aspect);
+    rows.map(|row| {
+        let of = |name| cell(column(&found, name), row);
+        format!("{}: {} {}", of("place"), of("values"), of("groups"))
+    })
+    .collect()
+}
+
+#[test]
+fn b53_every_graph_of_a_compile_counts() {
+    // Only one file of a compile's folder is read: what differs in another one is missed.
+    let trace = loaded(&data("probes/collective_second_graph_differs"));
+    assert_eq!(verdict(&trace, "collectives"), "differs");
+    assert_eq!(differences(&trace, "collectives").len(), 1);
+    // The second of two schedules, whichever order they come in.
+    let (_dir, trace) = job(3, |log| match log.rank {
+        2 => log.schedule(&["all_reduce_"]).schedule(&["all_reduce_", "wait_tensor"]),
+        _ => log.schedule(&["all_reduce_"]).schedule(&["all_reduce_", "all_gather"]),
+    });
+    let found = differences(&trace, "collectives");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("0/0, part 2, collective 2: [all_gather"), "{found:?}");
+    assert!(found[0].ends_with("[[0; 1]; [2]]"), "{found:?}");
+    // Runtimes and tensors of the second graph.
+    let (_dir, trace) = job(2, |log| log.clone().runtime("5", "[1]").runtime("7", &format!("[{}]", log.rank)));
+    assert!(
+        differences(&trace, "tensors")[0].starts_with("0/0, part 2, operation 1: [op0 "),
+        "{:?}",
+        differences(&trace, "tensors")
+    );
+    assert_eq!(verdict(&trace, "runtimes"), "same");
+    // A graph that one rank has and the other has not.
+    let (_dir, trace) =
+        job(2, |log| if log.rank == 0 { log.schedule(&["a"]).schedule(&["b"]) } else { log.schedule(&["a"]) });
+    assert_eq!(verdict(&trace, "collectives"), "differs");
+}
+
+#[test]
+fn b54_the_order_of_a_folder_does_not_matter() {
+    // Files and graphs are joined as the file system lists them.
+    let both = |reverse: bool| {
+        let dir = folder(&[]);
+        let mut ranks = vec![0, 1, 2];
+        if reverse {
+            ranks.reverse();
+        }
+        for rank in ranks {
+            let other = if rank == 1 { "all_gather" } else { "all_reduce_" };
+            let log = RankLog::new(rank).compile(0, "f").schedule(&[other]).compile(1, "g");
+            let name = if reverse { format!("{}_rank_{rank}.log", 9 - rank) } else { format!("rank_{rank}.log") };
+            fs::write(dir.path().join(name), log.bytes).unwrap();
+        }
+        let trace = loaded(dir.path());
+        (said(&trace, "collectives"), differences(&trace, "collectives"))
+    };
+    assert_eq!(both(false), both(true));
+    assert!(
+        both(true).0.contains("all_reduce_ (of 1 collective) on ranks 0, 2; all_gather (of 1 collective) on rank 1")
+    );
+    // Ids that come in another order are the same ids; runs of graphs in another order are not the same.
+    let swapped = |rank: i32| {
+        let log = RankLog::new(rank);
+        if rank == 0 { log.compile(0, "f").compile(1, "g") } else { log.compile(1, "g").compile(0, "f") }
+    };
+    let (_dir, trace) = written((0..2).map(swapped));
+    assert_eq!(verdict(&trace, "compile ids"), "same");
+    let ran =
+        |rank| swapped(rank).order(if rank == 0 { &[Some("0/0"), Some("1/0")] } else { &[Some("1/0"), Some("0/0")] });
+    let (_dir, trace) = written((0..2).map(ran));
+    assert_eq!(differences(&trace, "execution order").len(), 2);
+}
+
+#[test]
+fn b55_estimates_are_no_tensors() {
+    // A difference in one aspect is reported as one in another.
+    let trace = loaded(&data("probes/runtime_only_differs"));
+    assert_eq!(verdict(&trace, "tensors"), "same");
+    assert!(
+        said(&trace, "runtimes").starts_with("differs: 0/0: 100 ns on rank 0, 101 ns on rank 1"),
+        "{}",
+        said(&trace, "runtimes")
+    );
+    let (_dir, trace) = job(2, |log| log.clone().runtime("12.5", &format!("[{}]", 4 + log.rank)));
+    assert_eq!((verdict(&trace, "runtimes").as_str(), verdict(&trace, "tensors").as_str()), ("same", "differs"));
+    // Nothing but the type of an output differs.
+    let (_dir, trace) = job(2, |log| {
+        let ops = "{\"ops\": [{\"name\": \"a\", \"estimated_runtime_ns\": 1, \"outputs\": [{\"dtype\": \"DT\"}]}]}";
+        let dtype = if log.rank == 0 { "float32" } else { "bfloat16" };
+        log.artifact("inductor_runtime_and_tensor_meta", &ops.replace("DT", dtype))
+    });
+    assert!(differences(&trace, "tensors")[0].contains("bfloat16"));
+}
+
+#[test]
+fn b56_only_look_ups_count_as_cache() {
+    // Any artifact with the right letters in its name is taken for a look-up.
+    let trace = loaded(&data("probes/cache_unknown_name_hit"));
+    assert_eq!(verdict(&trace, "cache"), "unknown");
+    for name in ["kv_cache_hit", "cache_miss_report", "fx_graph_cache_hit_rate", "my_fx_graph_cache_miss"] {
+        let (_dir, trace) = job(2, |log| if log.rank == 0 { log } else { log.artifact(name, "{}") });
+        assert_eq!(verdict(&trace, "cache"), "unknown", "{name}");
+        assert_eq!(table(&trace, "cache").unwrap().batch.num_rows(), 0, "{name}");
+    }
+}
+
+#[test]
+fn b57_caches_are_told_apart() {
+    // Answers of different caches look alike.
+    for (a, b) in [
+        ("fx_graph_cache_hit", "aotautograd_cache_hit"),
+        ("fx_graph_cache_miss", "fx_graph_cache_bypass"),
+        ("aotautograd_cache_miss", "fx_graph_cache_miss"),
+    ] {
+        let (_dir, trace) = job(3, |log| log.clone().artifact(if log.rank == 1 { b } else { a }, "{\"key\": \"k\"}"));
+        assert_eq!(verdict(&trace, "cache"), "differs", "{a} {b}");
+        assert!(differences(&trace, "cache")[0].ends_with("[[0; 2]; [1]]"));
+    }
+    let (_dir, trace) = job(2, |log| log.artifact("fx_graph_cache_hit", "{}"));
+    assert_eq!(verdict(&trace, "cache"), "same");
+}
+
+#[test]
+fn b58_graphs_and_guards_are_compared() {
+    // Ranks that compiled other code under the same ids are called alike.
+    let trace = loaded(&data("probes/graph_code_differs"));
+    assert!(said(&trace, "code").contains("aot forward graph"), "{}", said(&trace, "code"));
+    let (_dir, trace) = job(3, |log| {
+        let op = if log.rank == 2 { "cos" } else { "sin" };
+        log.graph(&format!("        y = x.{op}();  x = None\n        return (y,)\n"))
+    });
+    assert!(differences(&trace, "code")[0].ends_with("[[0; 1]; [2]]"), "{:?}", differences(&trace, "code"));
+    // Names and places of a graph do not count, functions do.
+    let (_dir, trace) = job(2, |log| {
+        let name = if log.rank == 0 { "y" } else { "other" };
+        log.graph(&format!("        # File: /rank{name}/a.py:3\n        {name} = x.sin()\n        return ({name},)\n"))
+    });
+    assert_eq!(verdict(&trace, "code"), "same");
+    let (_dir, trace) = written((0..2).map(|rank| RankLog::new(rank).compile(0, if rank == 0 { "f" } else { "g" })));
+    assert!(said(&trace, "code").contains("f at b.py:3 on rank 0; g at b.py:3 on rank 1"), "{}", said(&trace, "code"));
+    // Reasons for recompiles; addresses in them do not count.
+    let again = "\"frame_id\": 0, \"frame_compile_id\": 1, \"attempt\": 0";
+    for (text, expected) in [("L['x'] size RANK", "differs"), ("___check_obj_id(L['f'], 14012345678RANK)", "same")] {
+        let (_dir, trace) = job(2, |log| {
+            let reason = text.replace("RANK", &log.rank.to_string());
+            log.artifact_of(again, "recompile_reasons", &reason)
+        });
+        assert_eq!(verdict(&trace, "recompile reasons"), expected, "{text}");
+    }
+}
+
+#[test]
+fn b59_b60_what_is_missing_is_named_and_judged_by_nobody() {
+    // Gaps, empty, unreadable and unranked logs are passed over without a word, or counted as divergence.
+    for (probe, left_out) in [("one_empty_rank", "rank 2"), ("missing_ranks", "ranks 2, 4–6")] {
+        let trace = loaded(&data("probes").join(probe));
+        let ids = said(&trace, "compile ids");
+        assert!(
+            ids.starts_with("unknown: ") && ids.ends_with(&format!("Of {left_out} nothing is known.")),
+            "{probe}: {ids}"
+        );
+    }
+    let trace = loaded(&data("probes/compile_ids_differ"));
+    assert_eq!(differences(&trace, "compile ids"), ["1/0: [not compiled; compiled] [[0]; [1]]"]);
+    // A rank whose log cannot be unpacked, and one whose log is cut: the first is left out, what the second lacks may
+    // have come later.
+    let (dir, _) = job(2, |log| log);
+    fs::write(dir.path().join("dedicated_log_torch_trace_rank_2_aaaaaaaa.log.gz"), b"\x1f\x8b\x08\x00broken").unwrap();
+    let trace = loaded(dir.path());
+    assert!(said(&trace, "compile ids").ends_with("Of rank 2 nothing is known."), "{}", said(&trace, "compile ids"));
+    let (dir, _) = job(2, |log| log.compile(1, "g"));
+    let mut cut = RankLog::new(2).compile(0, "f").bytes;
+    cut.extend_from_slice(b"V1129 23:59:59.000001 7 torch/x.py:7] {\"dynamo_sta");
+    fs::write(dir.path().join("dedicated_log_torch_trace_rank_2_aaaaaaaa.log"), cut).unwrap();
+    let trace = loaded(dir.path());
+    assert!(said(&trace, "compile ids").starts_with("unknown: "), "{}", said(&trace, "compile ids"));
+    assert_eq!(differences(&trace, "compile ids"), Vec::<String>::new());
+}
+
+#[test]
+fn b61_records_say_the_rank_unless_names_tell_files_apart() {
+    // The name of a file is believed before its records.
+    let rename = |names: &[(&str, i32)]| {
+        let dir = folder(&[]);
+        for (name, rank) in names {
+            fs::write(dir.path().join(name), RankLog::new(*rank).compile(0, "f").bytes).unwrap();
+        }
+        let trace = loaded(dir.path());
+        trace.logs.iter().map(|log| log.rank.unwrap()).collect::<Vec<_>>()
+    };
+    let trace = loaded(&data("probes/rank_name_vs_content"));
+    assert!(trace.logs.iter().any(|log| log.rank == Some(5)) && trace.logs.iter().all(|log| log.rank != Some(0)));
+    assert_eq!(
+        rename(&[("dedicated_log_torch_trace_rank_0.log", 7), ("dedicated_log_torch_trace_rank_1.log", 1)]),
+        [1, 7]
+    );
+    assert_eq!(rename(&[("copy.log", 3), ("dedicated_log_torch_trace_rank_9_abcdefgh.log", 2)]), [2, 3]);
+    // Three files that hold the same rank were told apart by whoever named them.
+    assert_eq!(
+        rename(&[
+            ("dedicated_log_torch_trace_rank_0.log", 0),
+            ("dedicated_log_torch_trace_rank_1.log", 0),
+            ("dedicated_log_torch_trace_rank_2.log", 0)
+        ]),
+        [0, 1, 2]
+    );
+}
+
+#[test]
+fn b62_nothing_to_compare_is_no_agreement() {
+    // Where there is no data it is said that all ranks agree.
+    for (aspect, needs) in [
+        ("tensors", "LOG_TLPARSE=1"),
+        ("runtimes", "LOG_TLPARSE=1"),
+        ("execution order", "record_and_log"),
+        ("cache", "look-up"),
+    ] {
+        for probe in ["mixed_dir", "missing_ranks", "rank_order_10_2"] {
+            let found = said(&loaded(&data("probes").join(probe)), aspect);
+            assert!(found.starts_with("unknown: ") && found.contains(needs), "{probe}: {found}");
+        }
+        // One rank of two has the data.
+        let (_dir, trace) = job(2, |log| match (log.rank, aspect) {
+            (0, _) => log,
+            (_, "cache") => log.artifact("fx_graph_cache_hit", "{}"),
+            (_, "execution order") => log.order(&[Some("0/0")]),
+            (_, _) => log.runtime("1", "[1]"),
+        });
+        assert_eq!(verdict(&trace, aspect), "unknown", "{aspect}");
+    }
+    // Logs without a rank, and a single rank.
+    for probe in ["unranked_only", "rank_only_inside"] {
+        let trace = loaded(&data("probes").join(probe));
+        let ranks: Vec<_> = trace.logs.iter().filter_map(|log| log.rank).collect();
+        let expected = if ranks.len() > 1 { "same" } else { "unknown" };
+        assert_eq!(verdict(&trace, "compile ids"), expected, "{probe}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_stops_no_other_rank() {
+    // NaN, an object where a list belongs, broken JSON: one odd value hides the results of all ranks.
+    let bad = loaded(&data("probes/collective_bad_json"));
+    assert!(said(&bad, "collectives").starts_with("unknown: "), "{}", said(&bad, "collectives"));
+    for (name, aspect, payload) in [
+        ("inductor_collective_schedule", "collectives", "{\"a\": 1}"),
+        ("inductor_collective_schedule", "collectives", "[1, 2]"),
+        ("inductor_runtime_and_tensor_meta", "tensors", "[]"),
+        ("inductor_runtime_and_tensor_meta", "runtimes", "{\"ops\": 7}"),
+        ("graph_execution", "execution order", "{\"graph_execution_order\": \"0/0\"}"),
+    ] {
+        let (_dir, trace) = job(3, |log| match (log.rank, name) {
+            (2, _) => log.artifact(name, payload),
+            (_, "inductor_collective_schedule") => log.schedule(&["all_reduce_"]),
+            (_, "graph_execution") => log.order(&[Some("0/0")]),
+            (_, _) => log.runtime("5", "[1]"),
+        });
+        let found = said(&trace, aspect);
+        assert!(found.starts_with("unknown: ") && found.contains("rank 2: "), "{name} {payload}: {found}");
+        let (_temp, report) = reported(&trace, &ReportOptions::default());
+        assert!(report.index.is_file());
+    }
+    // NaN in an estimate: the tensors are compared, the runtime of that rank is not known.
+    let (_dir, trace) = job(3, |log| log.clone().runtime(if log.rank == 1 { "NaN" } else { "4.5" }, "[1]"));
+    assert_eq!((verdict(&trace, "tensors").as_str(), verdict(&trace, "runtimes").as_str()), ("same", "unknown"));
+    let (_temp, report) = reported(&trace, &ReportOptions::default());
+    let written = fs::read(report.out.join("runtime_estimations.json")).unwrap();
+    let estimations: Vec<Value> = serde_json::from_slice(&written).unwrap();
+    let ns: Vec<&Value> = estimations.iter().map(|graph| &graph["ops"][0]["estimated_runtime_ns"]).collect();
+    assert_eq!(ns, [&json!(4.5), &Value::Null, &json!(4.5)]);
+}
+
+#[test]
+fn collectives_come_from_code_where_a_cache_answered() {
+    let reduce = "torch.ops._c10d_functional.all_reduce_.default(buf0, 'sum', '0')";
+    let wait = "torch.ops._c10d_functional.wait_tensor.default(buf0)";
+    let (_dir, trace) = job(2, |log| match log.rank {
+        0 => log.code(&[reduce, wait]).schedule(&["all_reduce_", "wait_tensor"]),
+        _ => log.code(&[reduce, wait]).artifact("fx_graph_cache_hit", "{}"),
+    });
+    assert_eq!(verdict(&trace, "collectives"), "same");
+    // The rank without a schedule cannot be judged against its code.
+    assert!(said(&trace, "collectives and code").starts_with("unknown: "), "{}", said(&trace, "collectives and code"));
+    for (lines, expected) in [
+        (&[reduce][..], "1 collective that nothing waits for on rank 1"),
+        (&[reduce, wait, reduce, wait], "schedule and code differ by 1 collective on rank 1"),
+    ] {
+        let (_dir, trace) = job(2, |log| {
+            let lines = if log.rank == 1 { lines } else { &[reduce, wait] };
+            log.code(lines).schedule(&["all_reduce_", "wait_tensor"])
+        });
+        let found = said(&trace, "collectives and code");
+        assert!(found.starts_with("differs: ") && found.contains(expected), "{found}");
+        let (_temp, report) = reported(&trace, &ReportOptions::default());
+        let parity = |rank: i32| -> Value {
+            let file = report.out.join(format!("rank_{rank}/collectives_parity.json"));
+            serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+        };
+        assert_eq!(parity(0)["graphs"], json!([]));
+        assert_eq!(parity(1)["graphs"][0]["compile_id"], "[0/0]");
+    }
+}
+
+#[test]
+fn runs_are_compared_by_what_ran() {
+    let (_dir, trace) = written((0..2).map(|rank| {
+        let names = if rank == 0 { ["f", "g"] } else { ["g", "f"] };
+        RankLog::new(rank).compile(0, names[0]).compile(1, names[1]).order(&[Some("0/0"), Some("1/0")])
+    }));
+    assert_eq!(differences(&trace, "execution order").len(), 2);
+    // Graphs without an id are not known, and shift nothing.
+    let (_dir, trace) = job(2, |log| {
+        let first = (log.rank == 0).then_some("0/0");
+        log.compile(1, "g").order(&[first, Some("1/0")])
+    });
+    assert!(said(&trace, "execution order").starts_with("unknown: "), "{}", said(&trace, "execution order"));
+    assert_eq!(differences(&trace, "execution order"), Vec::<String>::new());
+}
+
+#[test]
+fn an_earlier_start_is_not_compared_with_a_later_one() {
+    let trace = loaded(&data("dist_restart"));
+    assert_eq!(verdict(&trace, "compile ids"), "same");
+    assert!(said(&trace, "compile ids").contains("2 ids"));
+}
