@@ -4,7 +4,7 @@
 one in the list that no longer shows, and a log that the peer itself cannot read without being listed for it: nothing
 is passed over in silence.
 
-    python tests/parity/check.py FOLDER [FOLDER ...] [--modes default plain] [--fasttl PATH] [--tlparse PATH]
+    python tests/parity/check.py FOLDER [FOLDER ...] [--modes default all-ranks ...] [--fasttl PATH] [--tlparse PATH]
 
 Exit status: 0 where all is as the list says, 1 where it is not, 2 where parity.py could not run.
 """
@@ -29,6 +29,8 @@ else:
 
 HERE = Path(__file__).resolve().parent
 SINGLE_MODES = ("default", "plain")
+MODES = (*SINGLE_MODES, "export", "provenance", "all-ranks")
+RANK_LOG = "dedicated_log_torch_trace_rank_"
 CASE = re.compile(r"(ok|skip|DIFF) {2,4}(\S.*?:[a-z-]+)(?: {2}.*)?")
 DETAIL = re.compile(r" {8}(\w+) +(.*?): (.*)", re.DOTALL)
 STARTS = re.compile(r"(ok|skip|DIFF) | {8}\w|\d+ passed|not found: ")
@@ -106,24 +108,46 @@ def parse_output(text: str) -> Outcome:
     return outcome
 
 
-def stage(folder: Path, into: Path, modes: tuple[str, ...]) -> None:
-    """Copy the logs of a folder of cases, with the wish that each be read as a single log.
+def modes_of(case: Path) -> tuple[str, ...]:
+    """Give the modes in which a case is tried.
+
+    Args:
+        case: Folder of the case.
+
+    Returns:
+        What its `case.json` says; else single logs, and the job where there are several ranks.
+    """
+    settings = case / "case.json"
+    if settings.exists():
+        return tuple(json.loads(settings.read_text())["modes"])
+    several = len(list(case.glob(f"{RANK_LOG}*.log"))) > 1
+    return (*SINGLE_MODES, "all-ranks") if several else SINGLE_MODES
+
+
+def stage(folder: Path, into: Path, mode: str) -> int:
+    """Copy the cases of a folder that are tried in a mode.
 
     Args:
         folder: Folder of cases.
         into: An empty folder.
-        modes: The modes; without this, parity.py would try the logs of a job only as a job.
+        mode: The mode.
+
+    Returns:
+        How many there are.
     """
+    cases = 0
     for case in sorted(path for path in folder.iterdir() if path.is_dir()):
         logs = [path for path in case.iterdir() if path.is_file() and path.suffix in (".log", ".txt")]
-        if not logs:
+        if not logs or mode not in modes_of(case):
             continue
+        cases += 1
         (into / case.name).mkdir()
         for log in logs:
-            shutil.copyfile(log, into / case.name / log.name)
-        settings = case / "case.json"
-        wanted = json.loads(settings.read_text())["modes"] if settings.exists() else list(modes)
-        (into / case.name / "case.json").write_text(json.dumps({"modes": wanted}))
+            # A log without a time of its own is dated by its file.
+            shutil.copy2(log, into / case.name / log.name)
+        # Without this, parity.py would try the logs of a job only as a job.
+        (into / case.name / "case.json").write_text(json.dumps({"modes": [mode]}))
+    return cases
 
 
 def run_parity(folder: Path, mode: str, tools: dict[str, str]) -> Outcome:
@@ -135,13 +159,14 @@ def run_parity(folder: Path, mode: str, tools: dict[str, str]) -> Outcome:
         tools: The programs, by `fasttl` and `tlparse`.
 
     Returns:
-        What it found.
+        What it found; nothing where the folder has no case for the mode.
 
     Raises:
-        ParityError: If it could not run, or there was no case at all.
+        ParityError: If it could not run, or passed over a case.
     """
     with tempfile.TemporaryDirectory() as tmp:
-        stage(folder, Path(tmp), SINGLE_MODES)
+        if not stage(folder, Path(tmp), mode):
+            return Outcome()
         command = [sys.executable, str(HERE / "parity.py"), tmp, "--only", f":{mode}", "-v"]
         command += [f"--{name}={path}" for name, path in tools.items()]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -205,7 +230,7 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+", help="folders of cases")
-    parser.add_argument("--modes", nargs="+", default=SINGLE_MODES, help="modes to compare (default plain)")
+    parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="modes to compare (default: all)")
     parser.add_argument("--known", type=Path, default=HERE / "known.toml", help="the list of known differences")
     parser.add_argument("--fasttl", default="fasttl")
     parser.add_argument("--tlparse", default="tlparse")
