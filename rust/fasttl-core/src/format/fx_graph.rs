@@ -269,7 +269,6 @@ fn closing(text: &[u8]) -> usize {
         match (byte, quote) {
             (b'"' | b'\'', None) => quote = Some(byte),
             (_, Some(open)) if open == byte => quote = None,
-            (_, Some(_)) => {}
             (b'(' | b'[' | b'{', None) => depth += 1,
             (b')' | b']' | b'}', None) => depth -= 1,
             _ => {}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cells::{Cell, Findings};
-use super::facts::CompileFact;
+use super::facts::{CompileFact, GraphFact};
 use super::{Aspect, Diagnostic, Key, Member};
 use crate::format::payload::md5_hex;
 
@@ -63,8 +63,10 @@ pub(super) fn code(members: &[Member<'_>]) -> Diagnostic {
         compile.code.as_ref().map(|code| Cell::plain(&**code, compile.first))
     });
     let compiles = || members.iter().flat_map(|m| m.facts.compiles.values());
-    let stages: BTreeSet<&str> = compiles().flat_map(|c| &c.graphs).map(|g| g.stage.as_str()).collect();
-    for stage in stages {
+    // Dynamo's graph is the first: what differs later comes from it mostly.
+    let stage = |g: &'_ GraphFact| (!g.stage.starts_with("dynamo"), g.stage.clone());
+    let stages: BTreeSet<(bool, String)> = compiles().flat_map(|c| &c.graphs).map(stage).collect();
+    for (_, stage) in stages {
         by_id(members, &mut findings, &format!(", {stage}"), |compile| {
             let graph = compile.graphs.iter().find(|graph| graph.stage == stage)?;
             let hash = md5_hex(graph.shape);
@@ -73,7 +75,7 @@ pub(super) fn code(members: &[Member<'_>]) -> Diagnostic {
             Some(Cell::Known(hash, shown, Some(graph.record)))
         });
     }
-    findings.differences.sort_by(|a, b| a.key.cmp(&b.key));
+    findings.differences.sort_by_key(|d| d.key);
     let same = "Under each id all ranks compiled the same function to the same graph.";
     findings.diagnostic(Aspect::Code, same, "No two ranks have a compile in common.")
 }

@@ -22,12 +22,15 @@ use crate::trace::{Log, LogState};
 /// Generation and compile id without attempt: what ranks are joined by.
 pub type Key = (u32, CompileId);
 
+/// MD5 of a graph without names, and the number of its nodes.
+type Shape = ([u8; 16], usize);
+
 /// What many ranks share: texts, each kept once, and graphs, each read once.
 #[derive(Debug, Default)]
 pub struct Texts {
     texts: Mutex<FxHashSet<Arc<str>>>,
-    /// Shape and number of nodes by the MD5 of the payload.
-    graphs: Mutex<FxHashMap<[u8; 16], Option<([u8; 16], usize)>>>,
+    /// Graphs by the MD5 of the payload.
+    graphs: Mutex<FxHashMap<[u8; 16], Option<Shape>>>,
 }
 
 impl Texts {
@@ -42,7 +45,7 @@ impl Texts {
     }
 
     /// Shape and number of nodes of a graph; `None` where it cannot be read.
-    fn graph(&self, log: &Log, record: &Record, bytes: &[u8]) -> Option<([u8; 16], usize)> {
+    fn graph(&self, log: &Log, record: &Record, bytes: &[u8]) -> Option<Shape> {
         let lock = || self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
         let verified = record.payload == PayloadState::Verified;
         if let (true, Some(known)) = (verified, lock().get(&record.md5)) {

@@ -184,7 +184,8 @@ pub(crate) fn divergences(comparison: &Comparison) -> Vec<Note> {
             level: level(diagnostic),
             title: format!("{title}: {}.", verdict_word(diagnostic)),
             text: diagnostic.sentence.clone(),
-            href: Some(format!("#{id}")),
+            // Inside the fold, so that the browser opens it.
+            href: Some(format!("#{id}-who")),
             link: Some("Who has what"),
         }
     };
