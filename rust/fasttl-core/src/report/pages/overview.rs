@@ -199,11 +199,12 @@ fn most_recompiled(compiles: &[Compile]) -> Option<(String, usize)> {
 
 pub(super) fn tiles(site: &Site<'_>, sum: &Summary) -> Vec<Tile> {
     let slowest = site.compiles.iter().filter_map(|c| c.phases.frame_s).fold(0.0, f64::max);
+    let breaks = if sum.breaks > 0 { "failures_and_restarts.html#breaks" } else { "failures_and_restarts.html" };
     let tile = |label, value: String, note: String, href| Tile { label, value, note, href };
     vec![
         tile("Compiles", count(sum.compiles), format!("longest {}", duration(slowest)), Some("#compiles")),
         tile("Recompiles", count(sum.recompiles), format!("of {}", plural(sum.compiles, "compile")), Some("#compiles")),
-        tile("Graph breaks", count(sum.breaks), "compiles with one".to_owned(), Some("failures_and_restarts.html")),
+        tile("Graph breaks", count(sum.breaks), "compiles with one".to_owned(), Some(breaks)),
         tile("Failures", count(sum.failed), plural(sum.restarts, "restart"), Some("failures_and_restarts.html")),
         tile("Compile time", duration(sum.compile_s), "all compiles together".to_owned(), Some("#time")),
     ]

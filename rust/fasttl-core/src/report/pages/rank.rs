@@ -93,6 +93,7 @@ struct Failures {
     count: usize,
     restarts: usize,
     failed: usize,
+    breaks: usize,
     href: &'static str,
 }
 
@@ -163,6 +164,7 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             count: sum.restarts + sum.failed,
             restarts: sum.restarts,
             failed: sum.failed,
+            breaks: sum.breaks,
             href: "failures_and_restarts.html",
         },
         directory: site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect(),
