@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script in the folder of the documents, not a package
 """Write docs/records.md: every kind of record and every name that fasttl knows, as the core lists them.
 
-The sentences stand once, in the two lists of the core; this script only arranges them. A test holds the file against what
-the script would write.
+The sentences stand once, in the two lists of the core; this script only arranges them. A test holds the file against
+what the script would write.
 
     python docs/make_records.py            writes docs/records.md
     python docs/make_records.py --check    exit status 1 where docs/records.md is stale
@@ -21,16 +21,16 @@ TARGET = DOCS / "records.md"
 FORMAT = DOCS.parent / "rust" / "fasttl-core" / "src" / "format"
 
 INTRODUCTION = """\
-<!-- Made by docs/make_records.py from the code. Do not edit: change the text in the list of the core and run the script. -->
+<!-- Made by docs/make_records.py from the code. Do not edit: change the text in the code and run the script. -->
 
 # Kinds and names of records
 
-The first key of a record is its kind. Artifacts and dumped graphs have a name too; in a name that is written with `*`, the
-star stands for any text. What is not listed here is kept and shown all the same: kinds and fields that fasttl does not
-know are on the page `other_records.html` of a log, see [report.md](report.md#other-records).
+The first key of a record is its kind. Artifacts and dumped graphs have a name too; in a name that is written with `*`,
+the star stands for any text. What is not listed here is kept and shown all the same: kinds and fields that fasttl does
+not know are on the page `other_records.html` of a log, see [report.md](report.md#other-records).
 
-The lists are those that pages take their explanations from. They hold what PyTorch 2.3 to 2.14 writes, and what is known of
-programs beside it.
+The lists are those that pages take their explanations from. They hold what PyTorch 2.3 to 2.14 writes, and what is
+known of programs beside it.
 """
 
 

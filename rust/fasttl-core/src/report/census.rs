@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::pages::Shapes;
 use crate::format::catalogue::{self, Entry};
 use crate::format::fields::known_keys;
 use crate::format::json;
@@ -66,8 +65,9 @@ pub(super) struct UnknownField {
 }
 
 impl Census {
-    /// Counts the records of a log. `bytes` are the log's, `shapes` those records that pages of metrics show.
-    pub(super) fn new(log: &Log, bytes: &[u8], shapes: &Shapes) -> Self {
+    /// Counts the records of a log. `bytes` are the log's; `with_metrics` says of a record about symbolic sizes
+    /// whether its compile has a page of metrics, which shows it.
+    pub(super) fn new(log: &Log, bytes: &[u8], with_metrics: impl Fn(&Record) -> bool) -> Self {
         let mut census = Self::default();
         let mut kinds: FxHashMap<KindId, usize> = FxHashMap::default();
         let mut names: FxHashMap<(Kind, u32), usize> = FxHashMap::default();
@@ -77,7 +77,7 @@ impl Census {
             if let KindId::Known(kind @ (Kind::Artifact | Kind::GraphDump)) = record.kind {
                 *names.entry((kind, record.name)).or_default() += 1;
             }
-            if is_other(log, record, shapes) {
+            if is_other(record, &with_metrics) {
                 let kind = record.kind;
                 let group = others.entry(kind).or_insert_with(|| Others { kind, total: 0, first: Vec::new() });
                 group.total += 1;
@@ -171,25 +171,37 @@ fn order(kind: KindId, n: usize) -> (usize, usize, u32) {
     }
 }
 
-/// Whether no other page shows the record.
-fn is_other(log: &Log, record: &Record, shapes: &Shapes) -> bool {
-    let KindId::Known(kind) = record.kind else { return true };
-    match kind {
-        Kind::CreateSymbol | Kind::CreateUnbackedSymbol | Kind::GuardAddedFast | Kind::SymbolicShapeSpecialization => {
-            !shapes.have_page(log, record)
-        }
+/// Whether records of a kind stand on no page, so that the page of other records has them.
+pub(super) const fn has_no_page(kind: Kind) -> bool {
+    matches!(
+        kind,
         Kind::DescribeTensor
-        | Kind::DescribeStorage
-        | Kind::DescribeSource
-        | Kind::GuardAdded
-        | Kind::PropagateRealTensors
-        | Kind::PropagateRealTensorsProvenance
-        | Kind::GuardOnDataDependentError
-        | Kind::ExpressionCreated
-        | Kind::MissingFakeKernel
-        | Kind::MismatchedFakeKernel
-        | Kind::Export => true,
-        _ => false,
+            | Kind::DescribeStorage
+            | Kind::DescribeSource
+            | Kind::GuardAdded
+            | Kind::PropagateRealTensors
+            | Kind::PropagateRealTensorsProvenance
+            | Kind::GuardOnDataDependentError
+            | Kind::ExpressionCreated
+            | Kind::MissingFakeKernel
+            | Kind::MismatchedFakeKernel
+            | Kind::Export
+    )
+}
+
+/// Whether pages of metrics show the records of a kind, where the compile has one.
+pub(super) const fn is_about_shapes(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::CreateSymbol | Kind::CreateUnbackedSymbol | Kind::GuardAddedFast | Kind::SymbolicShapeSpecialization
+    )
+}
+
+/// Whether no other page shows the record.
+fn is_other(record: &Record, with_metrics: impl Fn(&Record) -> bool) -> bool {
+    match record.kind {
+        KindId::Known(kind) => has_no_page(kind) || is_about_shapes(kind) && !with_metrics(record),
+        KindId::Other(_) => true,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::common::{Link, count, plural, shorten};
 use crate::format::kind::{Kind, Phase};
 use crate::index::{KindId, Names};
-use crate::report::census::Census;
+use crate::report::census::{Census, has_no_page, is_about_shapes};
 
 /// Page of records that no other page shows.
 pub(crate) const OTHER_RECORDS: &str = "other_records.html";
@@ -98,26 +98,14 @@ fn kind_row(census: &Census, names: &Names, kind: KindId, n: usize) -> KindRow {
 
 /// Where the records of a kind are shown, but for the page of other records.
 const fn own_place(kind: Kind) -> Option<(&'static str, &'static str)> {
-    Some(match kind {
-        Kind::ChromiumEvent => ("chromium_events.json", "Timing events"),
-        Kind::Str => ("raw.jsonl", "First line of raw.jsonl"),
-        Kind::DynamoStart => ("#tree", "Stack tree"),
-        Kind::CreateSymbol | Kind::CreateUnbackedSymbol | Kind::GuardAddedFast | Kind::SymbolicShapeSpecialization => {
-            ("#files", "Pages of metrics")
-        }
-        Kind::DescribeTensor
-        | Kind::DescribeStorage
-        | Kind::DescribeSource
-        | Kind::GuardAdded
-        | Kind::PropagateRealTensors
-        | Kind::PropagateRealTensorsProvenance
-        | Kind::GuardOnDataDependentError
-        | Kind::ExpressionCreated
-        | Kind::MissingFakeKernel
-        | Kind::MismatchedFakeKernel
-        | Kind::Export => return None,
-        _ => ("#files", "Files by compile"),
-    })
+    match kind {
+        Kind::ChromiumEvent => Some(("chromium_events.json", "Timing events")),
+        Kind::Str => Some(("raw.jsonl", "First line of raw.jsonl")),
+        Kind::DynamoStart => Some(("#tree", "Stack tree")),
+        _ if has_no_page(kind) => None,
+        _ if is_about_shapes(kind) => Some(("#files", "Pages of metrics")),
+        _ => Some(("#files", "Files by compile")),
+    }
 }
 
 /// The kinds and names of the log, by the phase that makes them.

@@ -19,7 +19,7 @@ const FOLD_FROM: usize = 3;
 /// Bytes that the rows of the tree of compiles have on the page, about.
 const BYTES: usize = 500_000;
 /// The same of the tree of records that belong to no compile.
-const OTHER_BYTES: usize = 100_000;
+const OTHER_BYTES: usize = 250_000;
 /// Rows of a tree.
 const ROWS: usize = 3000;
 /// Records of no compile that are named at one frame.
