@@ -41,6 +41,11 @@ def test_schema_is_not_stale():
     assert render() == read("docs/schema.md"), "run python docs/make_schema.py"
 
 
+def test_list_of_records_is_not_stale():
+    render = runpy.run_path(str(ROOT / "docs" / "make_records.py"))["render"]
+    assert render() == read("docs/records.md"), "run python docs/make_records.py"
+
+
 @pytest.mark.parametrize("name", PYTHON_DOCS)
 def test_python_examples(name, monkeypatch):
     """Run all blocks of a document in order, as a reader would; a `text` block right behind one is what it prints."""

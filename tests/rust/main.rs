@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod catalogue;
 mod common;
 mod input;
 mod probes;

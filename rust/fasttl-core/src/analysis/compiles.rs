@@ -162,6 +162,8 @@ pub struct Compile {
     pub failures: Vec<Failure>,
     /// First guard that failed, where this is a recompile.
     pub recompile_reason: Option<String>,
+    /// Why CUDA graphs were not used, where the metrics say so.
+    pub cudagraph_skip: Option<String>,
     /// FX graph cache.
     pub fx_cache: Option<CacheState>,
     /// AOTAutograd cache.
@@ -266,6 +268,7 @@ impl Compile {
             guards: None,
             failures: Vec::new(),
             recompile_reason: None,
+            cudagraph_skip: None,
             fx_cache: None,
             aot_cache: None,
             artifacts: 0,
@@ -347,6 +350,7 @@ fn fill(compile: &mut Compile, (trace, log): (&Trace, &Log), bytes: &[u8], tells
         let fields = metrics_fields(log.index.metadata(found, bytes));
         let took = fields.float("duration_us").map(|us| us / 1e6).or_else(|| fields.float("inductor_compile_time_s"));
         compile.phases.backward_s = sum(compile.phases.backward_s, took);
+        compile.cudagraph_skip = compile.cudagraph_skip.take().or(fields.text("cudagraph_skip_reason"));
     }
     if compile.recompile_reason.is_none()
         && let Some(reasons) = compile.reasons.and_then(record)
@@ -396,6 +400,7 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
     compile.inputs = fields.int("graph_input_count").or(compile.inputs);
     compile.guards = fields.int("guard_count").or(compile.guards);
     compile.recompile_reason = fields.text("recompile_reason").or(compile.recompile_reason.take());
+    compile.cudagraph_skip = fields.text("cudagraph_skip_reason").or(compile.cudagraph_skip.take());
     if let Some(start) = fields.int("start_time_us") {
         compile.start_us = Some(start);
     }

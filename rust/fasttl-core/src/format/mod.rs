@@ -4,8 +4,10 @@
 //! The fuzzers call these functions directly. The grammar is PyTorch's `torch/_logging/_internal.py`
 //! and `torch/_logging/structured.py`; `docs/format.md` names what was checked against real runs.
 
+pub mod catalogue;
 pub mod compile_id;
 pub mod envelope;
+pub mod fields;
 pub mod frame;
 pub mod fx_graph;
 pub mod json;

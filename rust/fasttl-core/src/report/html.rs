@@ -9,14 +9,16 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 17] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("_agreement.html", include_str!("templates/_agreement.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
     ("_help.html", include_str!("templates/_help.html")),
     ("_macros.html", include_str!("templates/_macros.html")),
+    ("_names.html", include_str!("templates/_names.html")),
     ("_phases.html", include_str!("templates/_phases.html")),
     ("_problems.html", include_str!("templates/_problems.html")),
+    ("_records.html", include_str!("templates/_records.html")),
     ("_shapes.html", include_str!("templates/_shapes.html")),
     ("_tree.html", include_str!("templates/_tree.html")),
     ("base.html", include_str!("templates/base.html")),
@@ -25,6 +27,7 @@ const TEMPLATES: [(&str, &str); 17] = [
     ("guards.html", include_str!("templates/guards.html")),
     ("job.html", include_str!("templates/job.html")),
     ("metrics.html", include_str!("templates/metrics.html")),
+    ("other_records.html", include_str!("templates/other_records.html")),
     ("rank.html", include_str!("templates/rank.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];

@@ -3,6 +3,7 @@
 //! The tree has the names, numbers and bytes of the standard report (tlparse 0.4.3), since people's scripts
 //! read it. Whatever is more than that stands beside it.
 
+mod census;
 mod comparison;
 mod configs;
 mod directory;
@@ -27,9 +28,9 @@ use crate::analysis::compiles::compiles;
 use crate::analysis::ranks::{Facts, Texts, facts};
 use crate::error::Result;
 use crate::format::strict;
-use crate::index::KindId;
 use crate::job::Job;
 use crate::trace::{Log, LogState, Trace};
+use census::Census;
 use configs::Configs;
 use html::{ASSETS, Pages};
 use names::RelPath;
@@ -231,7 +232,7 @@ impl Writer<'_> {
                     .try_for_each_init(Scratch::default, |scratch, file| self.file(&shared, file, scratch))?;
                 plan.same.par_iter().try_for_each(|same| tree.link(&same.of, &same.path))
             },
-            || self.wholes(&tree, &site, place, &summary),
+            || self.wholes(&shared, place, &summary),
         );
         files?;
         wholes?;
@@ -245,8 +246,10 @@ impl Writer<'_> {
     }
 
     /// The files that a log has once.
-    fn wholes(&self, tree: &Tree, site: &Site<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+    fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+        let Shared { tree, site, shapes, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
+        let census = Census::new(log, bytes, |record| shapes.have_page(log, record));
         let fixed = RelPath::fixed;
         if let Ok(source) = &log.file.source {
             tree.copy(&fixed("raw.log"), source, bytes)?;
@@ -257,7 +260,12 @@ impl Writer<'_> {
         tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes))?;
         tree.stream(&fixed("compile_directory.json"), |out| directory::write(out, site.plan))?;
         tree.write(&fixed("failures_and_restarts.html"), pages::failures_page(site, self.pages)?.as_bytes())?;
+        if census.has_others() {
+            let page = pages::other_records_page(site, self.pages, &census)?;
+            tree.write(&fixed(pages::OTHER_RECORDS), page.as_bytes())?;
+        }
         let input = RankInput {
+            census: &census,
             job: place.job.as_deref(),
             siblings: place.siblings.iter().map(|(folder, label)| pages::sibling(folder, label)).collect(),
             command: &self.options.command,
@@ -291,10 +299,7 @@ impl Writer<'_> {
                 }
             }
             Content::Code | Content::Dump => {
-                let about = match record.kind {
-                    KindId::Known(kind) => kind.info().about,
-                    KindId::Other(_) => "",
-                };
+                let about = site.about(record);
                 let raw = site.plan.payload_files.binary_search_by_key(&planned.record, |(at, _)| *at).ok();
                 let raw = raw.and_then(|at| site.plan.payload_files.get(at)).map(|(_, path)| path);
                 let lines = if planned.content == Content::Dump { LineAnchors::Each } else { LineAnchors::None };

@@ -2,11 +2,14 @@
 
 use serde::Serialize;
 
+use super::records::UNKNOWN_KIND;
 use crate::analysis::Compile;
 use crate::analysis::compiles::Compiles;
+use crate::format::catalogue;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::Frame;
 use crate::format::time::iso;
+use crate::index::{KindId, Record};
 use crate::report::html::POLICY;
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
@@ -52,6 +55,11 @@ impl Page {
     }
 }
 
+/// So many frames of a stack are shown at each of its ends, where it has more than twice as many.
+pub(crate) const STACK_END: usize = 500;
+/// Characters of a frame's file, function or source line in a tree.
+const FRAME_TEXT: usize = 400;
+
 /// A link.
 #[derive(Clone, Serialize)]
 pub(crate) struct Link {
@@ -82,6 +90,33 @@ impl FrameView {
         let line = line.map(|n| n.to_string()).unwrap_or_default();
         Self { file, line, name, loc: String::new(), framework, href: None }
     }
+
+    /// Stands for `n` frames that are not shown.
+    pub(crate) fn gap(n: usize) -> Self {
+        Self::of(format!("({} left out)", plural(n, "frame")), None, String::new())
+    }
+
+    /// About how many bytes it has on a page.
+    pub(crate) fn bytes(&self) -> usize {
+        let href = self.href.as_ref().map_or(0, String::len);
+        150 + self.file.len() + self.name.len() + self.loc.len() + href
+    }
+
+    /// With every text cut, for pages on which many frames stand.
+    pub(crate) fn cut(self) -> Self {
+        let [file, name, loc] = [&self.file, &self.name, &self.loc].map(|text| shorten(text, FRAME_TEXT));
+        Self { file, name, loc, ..self }
+    }
+}
+
+/// The frames of a stack that are shown, from both its ends, and how many there are between.
+pub(crate) fn ends<T>(frames: &[T]) -> (&[T], Option<usize>, &[T]) {
+    let gap = frames.len().saturating_sub(2 * STACK_END);
+    if gap == 0 {
+        return (frames, None, &[]);
+    }
+    let (first, rest) = frames.split_at(STACK_END);
+    (first, Some(gap), rest.get(gap..).unwrap_or_default())
 }
 
 impl Site<'_> {
@@ -106,9 +141,18 @@ impl Site<'_> {
         }
     }
 
-    /// A stack of the record at `offset`.
+    /// A stack of the record at `offset`; the middle of a very long one is left out.
     pub(crate) fn stack(&self, frames: &[Frame], offset: u64, depth: usize) -> Vec<FrameView> {
-        frames.iter().map(|frame| self.frame(frame, offset, depth)).collect()
+        let view = |frame| self.frame(frame, offset, depth);
+        let (first, gap, last) = ends(frames);
+        first.iter().map(view).chain(gap.map(FrameView::gap)).chain(last.iter().map(view)).collect()
+    }
+
+    /// What a record is, in a sentence: by its name where that is known, else by its kind.
+    pub(crate) fn about(&self, record: &Record) -> &'static str {
+        let KindId::Known(kind) = record.kind else { return UNKNOWN_KIND };
+        let entry = self.log.index.names.name(record).and_then(|name| catalogue::about(kind, name));
+        entry.map_or(kind.info().about, |entry| entry.about)
     }
 
     /// The link back to the log's own page.
@@ -147,6 +191,14 @@ pub(crate) fn is_framework(file: &str) -> bool {
 /// Address of a path that stands below the page.
 pub(crate) fn link_to(path: &RelPath, depth: usize) -> String {
     format!("{}{}", "../".repeat(depth), path.href())
+}
+
+/// The first `most` characters of a text, with a mark where it goes on.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
 }
 
 /// The anchor of a compile id on its log's page.

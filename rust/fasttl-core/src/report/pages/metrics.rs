@@ -57,6 +57,13 @@ pub(crate) fn shapes(log: &Log) -> Shapes {
     shapes
 }
 
+impl Shapes {
+    /// Whether a record about symbolic sizes stands on a page of metrics.
+    pub(crate) fn have_page(&self, log: &Log, record: &Record) -> bool {
+        self.shown_by.contains_key(&(record.generation, log.index.names.id(record).without_attempt()))
+    }
+}
+
 #[derive(Serialize)]
 struct Context {
     page: Page,

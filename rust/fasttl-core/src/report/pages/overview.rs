@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
-use super::common::{Site, anchor, count, duration, moment, plural, size};
+use super::common::{Site, anchor, count, duration, moment, plural, shorten, size};
 use crate::analysis::versions::versions;
 use crate::analysis::{Compile, FailureKind, Status};
 use crate::trace::LogState;
+
+/// Characters of a text of the log in a finding.
+const TEXT: usize = 600;
 
 /// Counts over the compiles of a log.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +39,8 @@ pub(crate) fn summary(compiles: &[Compile]) -> Summary {
         if let (None, Some(failure)) = (&sum.first_failure, failure) {
             let reason = first_words(&failure.reason);
             let kind = failure.error.as_deref().unwrap_or("error");
-            sum.first_failure =
-                Some(format!("{} {}: {kind}: {reason}", compile.id, compile.name.as_deref().unwrap_or("")));
+            let text = format!("{} {}: {kind}: {reason}", compile.id, compile.name.as_deref().unwrap_or(""));
+            sum.first_failure = Some(shorten(&text, TEXT));
         }
     }
     sum
@@ -168,6 +171,14 @@ pub(super) fn notes(site: &Site<'_>, sum: &Summary) -> Vec<Note> {
             Some("Why they compiled again"),
         );
     }
+    let skipped = || site.compiles.iter().filter_map(|c| Some((c, c.cudagraph_skip.as_deref()?)));
+    if let Some((compile, reason)) = skipped().next() {
+        let title = format!("CUDA graphs were not used in {}.", plural(skipped().count(), "compile"));
+        let name = compile.name.as_deref().unwrap_or_default();
+        let text = format!("The first, {} {name}: {reason}", compile.id);
+        let href = anchor(&site.files_label(compile), 0);
+        add("info", title, shorten(&text, TEXT), Some(&href), Some("Its files"));
+    }
     let errors = site.log.index.errors().count();
     if errors > 0 && site.log.state != LogState::Truncated {
         let title = format!("{} in the log.", plural(errors, "damaged place"));
@@ -188,11 +199,12 @@ fn most_recompiled(compiles: &[Compile]) -> Option<(String, usize)> {
 
 pub(super) fn tiles(site: &Site<'_>, sum: &Summary) -> Vec<Tile> {
     let slowest = site.compiles.iter().filter_map(|c| c.phases.frame_s).fold(0.0, f64::max);
+    let breaks = if sum.breaks > 0 { "failures_and_restarts.html#breaks" } else { "failures_and_restarts.html" };
     let tile = |label, value: String, note: String, href| Tile { label, value, note, href };
     vec![
         tile("Compiles", count(sum.compiles), format!("longest {}", duration(slowest)), Some("#compiles")),
         tile("Recompiles", count(sum.recompiles), format!("of {}", plural(sum.compiles, "compile")), Some("#compiles")),
-        tile("Graph breaks", count(sum.breaks), "compiles with one".to_owned(), Some("failures_and_restarts.html")),
+        tile("Graph breaks", count(sum.breaks), "compiles with one".to_owned(), Some(breaks)),
         tile("Failures", count(sum.failed), plural(sum.restarts, "restart"), Some("failures_and_restarts.html")),
         tile("Compile time", duration(sum.compile_s), "all compiles together".to_owned(), Some("#time")),
     ]

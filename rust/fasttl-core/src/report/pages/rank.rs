@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 
-use super::common::{Link, Page, Site, anchor, count, duration, place, plural, size};
+use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten, size};
 use super::overview::{Fact, Note, Phase, Summary, Tile, facts, notes, phases, tiles};
-use super::stack_tree::{TreeRow, compile_tree, other_tree};
+use super::records::{NamesView, RecordsView, names_by_phase, records};
+use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
 use crate::error::Result;
 use crate::format::kind::Kind;
-use crate::index::{KindId, Problem, Severity};
+use crate::index::{Problem, Severity};
+use crate::report::census::Census;
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
 use crate::report::plan::{Entry, Target};
@@ -17,9 +19,13 @@ use crate::report::plan::{Entry, Target};
 const COMPILES: usize = 200;
 /// Rows of the table of problems.
 const PROBLEMS: usize = 100;
+/// Characters of a text of the log in a cell of a table.
+const CELL: usize = 400;
 
 /// What the page needs beside the site.
 pub(crate) struct RankInput<'a> {
+    /// What the log has.
+    pub(crate) census: &'a Census,
     /// Name and address of the job's page, where there is one.
     pub(crate) job: Option<&'a str>,
     /// The logs before and after.
@@ -40,11 +46,13 @@ struct Context {
     notes: Vec<Note>,
     tiles: Vec<Tile>,
     phases: Vec<Phase>,
-    tree: Vec<TreeRow>,
-    unknown_tree: Vec<TreeRow>,
+    tree: TreeView,
+    unknown_tree: TreeView,
+    names: NamesView,
     compiles: Vec<CompileRow>,
     compiles_note: String,
     failures: Failures,
+    records: RecordsView,
     directory: Vec<Section>,
     links: Vec<FileLink>,
     problems: Problems,
@@ -85,6 +93,7 @@ struct Failures {
     count: usize,
     restarts: usize,
     failed: usize,
+    breaks: usize,
     href: &'static str,
 }
 
@@ -140,6 +149,8 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
         phases: phases(site.compiles),
         tree: compile_tree(site),
         unknown_tree: other_tree(site),
+        names: names_by_phase(input.census),
+        records: records(input.census, &site.log.index.names),
         compiles: compile_rows(site),
         compiles_note: if site.compiles.len() > COMPILES {
             format!(
@@ -153,6 +164,7 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             count: sum.restarts + sum.failed,
             restarts: sum.restarts,
             failed: sum.failed,
+            breaks: sum.breaks,
             href: "failures_and_restarts.html",
         },
         directory: site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect(),
@@ -190,8 +202,8 @@ fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
         id: c.id.to_string(),
         href: anchor(&site.files_label(c), 0),
         status: c.status.name(),
-        function: c.name.clone().unwrap_or_default(),
-        place: place(c),
+        function: shorten(c.name.as_deref().unwrap_or_default(), CELL),
+        place: shorten(&place(c), CELL),
         start: c
             .start_us
             .map(crate::format::time::iso)
@@ -201,7 +213,7 @@ fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
         time_v: c.phases.frame_s,
         nodes: c.nodes,
         guards: c.guards,
-        why: c.recompile_reason.clone().unwrap_or_default(),
+        why: shorten(c.recompile_reason.as_deref().unwrap_or_default(), CELL),
         attempts: c.last_attempt.saturating_add(1),
     };
     order.into_iter().map(row).collect()
@@ -242,10 +254,7 @@ pub(crate) fn cache_mark(path: &str) -> &'static str {
 
 fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
     let record = site.log.index.records.get(entry.record);
-    let about = match record.map(|r| r.kind) {
-        Some(KindId::Known(kind)) => kind.info().about,
-        _ => "A kind of record that this version of fasttl does not know.",
-    };
+    let about = record.map_or("", |record| site.about(record));
     let (href, external, suffix) = match &entry.target {
         Target::File(path) => (Some(path.href()), None, cache_mark(path.as_str())),
         Target::Link(url) => (is_web(url).then(|| url.clone()), Some(url.clone()), ""),
@@ -289,7 +298,7 @@ fn problem_row(site: &Site<'_>, problem: &Problem) -> ProblemRow {
     ProblemRow {
         kind: problem.kind.name(),
         place: format!("line {}, byte {}", problem.line, problem.offset),
-        detail: problem.detail.clone(),
+        detail: shorten(&problem.detail, CELL),
         snippet: String::from_utf8_lossy(snippet).chars().map(visible).collect(),
     }
 }

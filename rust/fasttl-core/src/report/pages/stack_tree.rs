@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::common::{FrameView, Site};
+use super::common::{FrameView, Site, count, ends, plural, shorten};
 use crate::analysis::Compile;
 use crate::format::envelope;
 use crate::format::frame::{Frame, parse_stack};
@@ -15,6 +15,26 @@ use crate::format::frame::{Frame, parse_stack};
 const DEEPEST: usize = 120;
 /// So many frames of PyTorch in a row are folded into one line.
 const FOLD_FROM: usize = 3;
+
+/// Bytes that the rows of the tree of compiles have on the page, about.
+const BYTES: usize = 500_000;
+/// The same of the tree of records that belong to no compile.
+const OTHER_BYTES: usize = 250_000;
+/// Rows of a tree.
+const ROWS: usize = 3000;
+/// Records of no compile that are named at one frame.
+const SAME_FRAME: usize = 50;
+/// Characters of a function in the title of a link.
+const TITLE: usize = 200;
+
+/// A tree, as much as is shown of it.
+#[derive(Serialize)]
+pub(crate) struct TreeView {
+    rows: Vec<TreeRow>,
+    /// Compiles at frames that are not shown.
+    rest: Vec<TreeLink>,
+    note: String,
+}
 
 /// A row of the tree.
 #[derive(Serialize)]
@@ -35,7 +55,7 @@ pub(crate) struct TreeLink {
     title: String,
 }
 
-type Key = (Option<String>, Option<i64>, Option<String>, Option<String>);
+type Key = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<usize>);
 
 struct Node {
     frame: Option<FrameView>,
@@ -50,17 +70,17 @@ struct Tree {
 }
 
 /// The tree of all compiles' stacks.
-pub(crate) fn compile_tree(site: &Site<'_>) -> Vec<TreeRow> {
+pub(crate) fn compile_tree(site: &Site<'_>) -> TreeView {
     let mut tree = Tree::new();
     for compile in site.compiles.iter() {
         let Some(start) = compile.start.and_then(|at| site.log.index.records.get(at)) else { continue };
         tree.insert(site, trim(site, &compile.stack, start.offset), start.offset, link(site, compile));
     }
-    tree.rows()
+    tree.view(BYTES)
 }
 
 /// The tree of the stacks of records that belong to no compile.
-pub(crate) fn other_tree(site: &Site<'_>) -> Vec<TreeRow> {
+pub(crate) fn other_tree(site: &Site<'_>) -> TreeView {
     let index = &site.log.index;
     let mut tree = Tree::new();
     for record in index.records.iter().filter(|r| index.names.id(r).is_none()) {
@@ -73,7 +93,14 @@ pub(crate) fn other_tree(site: &Site<'_>) -> Vec<TreeRow> {
             tree.insert(site, &frames, record.offset, link);
         }
     }
-    tree.rows()
+    for node in &mut tree.nodes {
+        if let Some(more) = node.links.len().checked_sub(SAME_FRAME).filter(|more| *more > 0) {
+            node.links.truncate(SAME_FRAME);
+            let label = format!("and {} more", count(more));
+            node.links.push(TreeLink { label, href: None, status: "", title: String::new() });
+        }
+    }
+    tree.view(OTHER_BYTES)
 }
 
 fn link(site: &Site<'_>, compile: &Compile) -> TreeLink {
@@ -82,7 +109,7 @@ fn link(site: &Site<'_>, compile: &Compile) -> TreeLink {
         href: Some(format!("#{label}")),
         label,
         status: compile.status.name(),
-        title: compile.name.clone().unwrap_or_default(),
+        title: shorten(compile.name.as_deref().unwrap_or_default(), TITLE),
     }
 }
 
@@ -96,33 +123,85 @@ fn trim<'f>(site: &Site<'_>, frames: &'f [Frame], offset: u64) -> &'f [Frame] {
     if tail >= FOLD_FROM { frames.get(..frames.len() - tail).unwrap_or(frames) } else { frames }
 }
 
+/// Takes `n` from what is left, if there is so much.
+fn take(left: &mut usize, n: usize) -> bool {
+    let after = left.checked_sub(n);
+    *left = after.unwrap_or(*left);
+    after.is_some()
+}
+
+impl TreeLink {
+    /// About how many bytes it has on a page.
+    fn bytes(&self) -> usize {
+        60 + self.label.len() + self.title.len() + self.href.as_ref().map_or(0, String::len)
+    }
+}
+
 impl Tree {
     fn new() -> Self {
         Self { nodes: vec![Node { frame: None, children: Vec::new(), links: Vec::new() }], edges: FxHashMap::default() }
     }
 
     fn insert(&mut self, site: &Site<'_>, frames: &[Frame], offset: u64, link: TreeLink) {
+        let (first, gap, last) = ends(frames);
         let mut at = 0;
-        for frame in frames {
+        let mut step = |key: Key, view: &dyn Fn() -> FrameView| at = self.step(at, key, view);
+        let key = |frame: &Frame| {
             let file = frame.filename.and_then(|id| site.trace.string(site.log, id, offset)).map(str::to_owned);
-            let key = (file, frame.line, frame.name.clone(), frame.loc.clone());
-            let next = self.nodes.len();
-            let found = *self.edges.entry((at, key)).or_insert(next);
-            if found == next {
-                self.nodes.push(Node {
-                    frame: Some(site.frame(frame, offset, 0)),
-                    children: Vec::new(),
-                    links: Vec::new(),
-                });
-                if let Some(node) = self.nodes.get_mut(at) {
-                    node.children.push(next);
-                }
-            }
-            at = found;
+            (file, frame.line, frame.name.clone(), frame.loc.clone(), None)
+        };
+        for frame in first {
+            step(key(frame), &|| site.frame(frame, offset, 0).cut());
+        }
+        if let Some(n) = gap {
+            step((None, None, None, None, Some(n)), &|| FrameView::gap(n));
+        }
+        for frame in last {
+            step(key(frame), &|| site.frame(frame, offset, 0).cut());
         }
         if let Some(node) = self.nodes.get_mut(at) {
             node.links.push(link);
         }
+    }
+
+    /// The node that `key` leads to from the node `at`, made where there is none.
+    fn step(&mut self, at: usize, key: Key, view: &dyn Fn() -> FrameView) -> usize {
+        let next = self.nodes.len();
+        let found = *self.edges.entry((at, key)).or_insert(next);
+        if found == next {
+            self.nodes.push(Node { frame: Some(view()), children: Vec::new(), links: Vec::new() });
+            if let Some(node) = self.nodes.get_mut(at) {
+                node.children.push(next);
+            }
+        }
+        found
+    }
+
+    /// As many rows as fit, and the links of the others.
+    fn view(self, most: usize) -> TreeView {
+        let mut rows = self.rows();
+        let (all, mut left) = (rows.len(), most);
+        let mut rest = Vec::new();
+        let (mut kept, mut open) = (0, 0);
+        for row in rows.iter_mut().take(ROWS) {
+            let Some(after) = left.checked_sub(row.frame.bytes()) else { break };
+            left = after;
+            // A frame can have thousands of compiles: as many of them as fit.
+            let fits = row.links.iter().take_while(|link| take(&mut left, link.bytes())).count();
+            rest.extend(row.links.drain(fits..));
+            open = (open + usize::from(row.opens)).saturating_sub(row.closes);
+            kept += 1;
+        }
+        rest.extend(rows.drain(kept..).flat_map(|row| row.links));
+        if let Some(last) = rows.last_mut() {
+            last.closes += open;
+        }
+        let note = match (all - kept, rest.len()) {
+            (0, 0) => String::new(),
+            (0, _) => "Not all is shown here.".to_owned(),
+            (frames, _) => format!("{} more in this tree.", plural(frames, "frame")),
+        };
+        TreeView { rows, rest, note }
     }
 
     /// The rows, by a walk that keeps its own stack.
