@@ -5,6 +5,7 @@
 
 pub(crate) mod compiles;
 mod frames;
+pub(crate) mod provenance;
 pub(crate) mod versions;
 
 pub use compiles::{CacheState, Compile, Failure, FailureKind, Phases, Status};

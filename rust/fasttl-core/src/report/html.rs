@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 16] = [
+const TEMPLATES: [(&str, &str); 17] = [
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
     ("_help.html", include_str!("templates/_help.html")),
@@ -24,6 +24,7 @@ const TEMPLATES: [(&str, &str); 16] = [
     ("guards.html", include_str!("templates/guards.html")),
     ("job.html", include_str!("templates/job.html")),
     ("metrics.html", include_str!("templates/metrics.html")),
+    ("provenance.html", include_str!("templates/provenance.html")),
     ("rank.html", include_str!("templates/rank.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];
