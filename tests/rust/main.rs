@@ -13,5 +13,6 @@ mod common;
 mod input;
 mod probes;
 mod properties;
+mod provenance;
 mod report;
 mod tables;

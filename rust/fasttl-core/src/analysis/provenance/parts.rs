@@ -93,8 +93,7 @@ impl Part {
     /// Whether a record in that role belongs to the next compile.
     fn ends_before(&self, role: Role) -> bool {
         match role {
-            Role::Pre => self.is_begun(),
-            Role::BeforePost => self.is_begun(),
+            Role::Pre | Role::BeforePost => self.is_begun(),
             Role::AfterPost => self.after_post.is_some() || self.says_anything(),
             // Code comes before its mapping or after it.
             Role::Code(kind) => self.code.iter().any(|(have, _)| *have == kind),
@@ -130,9 +129,9 @@ pub(crate) fn parts(log: &Log) -> FxHashMap<CompileId, Vec<Part>> {
         let id = names.id(record).collapsed();
         let (generation, list) = found.entry(id).or_insert_with(|| (record.generation, vec![Part::default()]));
         let anew = std::mem::replace(generation, record.generation) != record.generation;
-        let last = list.last();
-        if anew || last.is_none_or(|part| part.ends_before(role)) {
-            let pre = last.filter(|_| !anew).and_then(|part| part.pre);
+        let current = list.last();
+        if anew || current.is_none_or(|part| part.ends_before(role)) {
+            let pre = current.filter(|_| !anew).and_then(|part| part.pre);
             list.push(Part { pre, ..Part::default() });
         }
         if let Some(part) = list.last_mut() {

@@ -122,11 +122,10 @@ impl Mapping {
         while self.read < PAIRS {
             let Ok(range) = scanner.value() else { return };
             self.read += 1;
-            match name_of(scanner.slice(range)) {
-                Some(other) => self.pair(name, other, into),
-                None => {
-                    self.losses.add(|| format!("{what}: the list of {} has something that is no name.", quoted(name)))
-                }
+            if let Some(other) = name_of(scanner.slice(range)) {
+                self.pair(name, other, into);
+            } else {
+                self.losses.add(|| format!("{what}: the list of {} has something that is no name.", quoted(name)));
             }
             scanner.skip_space();
             if !scanner.eat(b',') {

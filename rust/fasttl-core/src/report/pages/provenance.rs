@@ -135,8 +135,12 @@ fn mapping(site: &Site<'_>, part: &Part) -> Mapping {
         mapping.add_mapping(&text);
     } else {
         // Releases before the mapping logged its halves.
-        text(part.kernel_nodes).iter().for_each(|text| mapping.add_kernel_nodes(text));
-        text(part.node_origins).iter().for_each(|text| mapping.add_node_origins(text));
+        if let Some(text) = text(part.kernel_nodes) {
+            mapping.add_kernel_nodes(&text);
+        }
+        if let Some(text) = text(part.node_origins) {
+            mapping.add_node_origins(&text);
+        }
     }
     mapping
 }
@@ -168,7 +172,11 @@ fn part_view(site: &Site<'_>, (id, n, total): (CompileId, usize, usize), part: &
     let (rows, rows_note) = rows(&ties.rows, &names);
     PartView {
         id: format!("part-{n}"),
-        heading: format!("Part {n} of {total}{words}"),
+        heading: if total == 1 {
+            format!("One Inductor compile{words}")
+        } else {
+            format!("Part {n} of {total}{words}")
+        },
         lead: lead(part, &ties),
         panes,
         rows,
@@ -195,22 +203,22 @@ fn lead(part: &Part, ties: &Ties) -> String {
 
 /// Chooses the lines to show of each text; then it is known which ones a link can lead to.
 fn lay_out(sources: &[Source], ties: &Ties, mut names: Names, budget: Budget) -> (Names, Vec<(Vec<Block>, String)>) {
-    let tied = |text: usize| {
+    let own = |text: usize| {
         let range = At { text, line: 0 }..At { text: text + 1, line: 0 };
         ties.lines.range(range).map(|(at, _)| at.line).collect::<Vec<_>>()
     };
-    let chosen: Vec<_> = sources.iter().enumerate().map(|(n, s)| budget.choose(&s.text, &tied(n))).collect();
+    let chosen: Vec<_> = sources.iter().enumerate().map(|(n, s)| budget.choose(&s.text, &own(n))).collect();
     for (text, choice) in chosen.iter().enumerate() {
         names.shown.extend(choice.lines().map(|line| At { text, line }));
     }
     let made = sources.iter().zip(&chosen).enumerate().map(|(n, (source, choice))| {
         let ids = |line: usize| names.id(At { text: n, line });
         let to = |line: usize| {
-            let tied = ties.lines.get(&At { text: n, line }).into_iter().flatten();
-            let mut tied: Vec<At> = tied.copied().filter(|at| names.shown.contains(at)).collect();
+            let others = ties.lines.get(&At { text: n, line }).into_iter().flatten();
+            let mut others: Vec<At> = others.copied().filter(|at| names.shown.contains(at)).collect();
             // A pane scrolls to the first.
-            tied.sort_by_key(|at| (at.text, !ties.best.contains(at), at.line));
-            tied.into_iter().map(|at| names.id(at)).collect()
+            others.sort_by_key(|at| (at.text, !ties.best.contains(at), at.line));
+            others.into_iter().map(|at| names.id(at)).collect()
         };
         (blocks(&source.text, choice, ids, to), choice.note())
     });

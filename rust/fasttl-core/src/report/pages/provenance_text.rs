@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn text(lines: usize) -> Vec<u8> {
-        (1..=lines).map(|n| format!("line {n}\n")).collect::<String>().into_bytes()
+        (1..=lines).flat_map(|n| format!("line {n}\n").into_bytes()).collect()
     }
 
     #[test]
