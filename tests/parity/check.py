@@ -4,7 +4,7 @@
 one in the list that no longer shows, and a log that the peer itself cannot read without being listed for it: nothing
 is passed over in silence.
 
-    python tests/parity/check.py FOLDER [FOLDER ...] [--modes default plain] [--fasttl PATH] [--tlparse PATH]
+    python tests/parity/check.py FOLDER [FOLDER ...] [--modes default plain provenance] [--fasttl PATH] [--tlparse PATH]
 
 Exit status: 0 where all is as the list says, 1 where it is not, 2 where parity.py could not run.
 """
@@ -28,7 +28,7 @@ else:
     import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
-SINGLE_MODES = ("default", "plain")
+SINGLE_MODES = ("default", "plain", "provenance")
 CASE = re.compile(r"(ok|skip|DIFF) {2,4}(\S.*?:[a-z-]+)(?: {2}.*)?")
 DETAIL = re.compile(r" {8}(\w+) +(.*?): (.*)", re.DOTALL)
 STARTS = re.compile(r"(ok|skip|DIFF) | {8}\w|\d+ passed|not found: ")
@@ -205,7 +205,7 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", type=Path, nargs="+", help="folders of cases")
-    parser.add_argument("--modes", nargs="+", default=SINGLE_MODES, help="modes to compare (default plain)")
+    parser.add_argument("--modes", nargs="+", default=SINGLE_MODES, help="modes to compare (default plain provenance)")
     parser.add_argument("--known", type=Path, default=HERE / "known.toml", help="the list of known differences")
     parser.add_argument("--fasttl", default="fasttl")
     parser.add_argument("--tlparse", default="tlparse")

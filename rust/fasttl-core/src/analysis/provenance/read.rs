@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::format::json::{self, Scanner, ValueKind};
 
 /// Pairs of names that are read of one mapping.
-const PAIRS: usize = 200_000;
+const PAIRS: usize = 1_000_000;
 /// Losses that are told in words.
 const TOLD: usize = 40;
 /// Characters of a name in such a sentence.

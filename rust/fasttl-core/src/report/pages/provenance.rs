@@ -148,7 +148,10 @@ fn mapping(site: &Site<'_>, part: &Part) -> Mapping {
 fn part_view(site: &Site<'_>, (id, n, total): (CompileId, usize, usize), part: &Part, budget: Budget) -> PartView {
     let sources = sources(site, part);
     let texts: Vec<(Side, &[u8])> = sources.iter().map(|s| (s.side, s.text.as_slice())).collect();
-    let ties = tie(mapping(site, part), &texts);
+    // Names of a text that is not read would all seem to be missing.
+    let too_large = sources.iter().any(|source| source.too_large);
+    let names_of_log = if too_large { Mapping::default() } else { mapping(site, part) };
+    let ties = tie(names_of_log, &texts);
     let of = |side| texts.iter().find(|(have, _)| *have == side).map_or(&[][..], |(_, text)| text);
     let direction = Direction::of(of(Side::Code), of(Side::Post));
     let words = direction.map(|d| format!(", {}", d.name())).unwrap_or_default();
@@ -177,7 +180,11 @@ fn part_view(site: &Site<'_>, (id, n, total): (CompileId, usize, usize), part: &
         } else {
             format!("Part {n} of {total}{words}")
         },
-        lead: lead(part, &ties),
+        lead: if too_large {
+            "A text of this compile is too large to be tied line by line.".to_owned()
+        } else {
+            lead(part, &ties)
+        },
         panes,
         rows,
         rows_note,
