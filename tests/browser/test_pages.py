@@ -6,6 +6,7 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = (
     "tests/data/unusual",
+    "tests/data/provenance",
     "tests/data/probes/xss_stack",
     "tests/data/probes/xss_guard",
     "tests/data/probes/xss_fail_reason",
@@ -99,4 +100,54 @@ def test_both_colour_schemes_are_readable(browser, report, scheme):
     style = "const s = getComputedStyle(document.body); [s.color, s.backgroundColor]"
     ink, paper = (sum(map(int, value[4:-1].split(",")[:3])) for value in page.evaluate(style))
     assert (ink < 200 and paper > 700) if scheme == "light" else (ink > 600 and paper < 150)
+    context.close()
+
+
+PROVENANCE = "provenance_tracking_-_0_0_0.html"
+
+
+def test_a_line_marks_what_belongs_to_it_and_scrolls_only_the_other_panes(watched, report):
+    watched.open(report("tests/data/provenance") / PROVENANCE)
+    page = watched.page
+    panes = page.locator("[data-part]").first.locator("[data-pane]")
+    before = page.evaluate("scrollY")
+    panes.nth(1).locator(".l", has_text="sigmoid: ").click()
+    marked = [panes.nth(n).locator(".l.with").all_inner_texts() for n in range(3)]
+    assert [len(lines) for lines in marked] == [1, 0, 2]
+    assert "h: " in marked[0][0]
+    assert "cpp_fused_sigmoid_0(buf1)" in marked[2][1]
+    call = panes.nth(2).locator(".l.with").nth(1).bounding_box()
+    pane = panes.nth(2).bounding_box()
+    assert pane["y"] <= call["y"] <= pane["y"] + pane["height"], "the call is not in view"
+    assert page.evaluate("scrollY") == before, "the page moved"
+    assert page.url.endswith(PROVENANCE)
+    panes.nth(0).locator(".l", has_text="linear: ").click()
+    assert panes.nth(1).locator(".l.with").count() == 2
+    assert panes.nth(2).locator(".l.with").count() == 1
+    assert page.locator(".l.chosen").count() == 1
+    assert watched.complaints == []
+
+
+def test_lines_are_tied_with_the_keyboard_too(watched, report):
+    watched.open(report("tests/data/provenance") / PROVENANCE)
+    page = watched.page
+    number = page.locator(".l", has_text="addmm_1: ").locator("a.no")
+    number.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".l.with", has_text="extern_kernels.addmm(primals_5").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator(".l.with, .l.chosen").count() == 0
+
+
+def test_ties_can_be_followed_without_javascript(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((report("tests/data/provenance") / PROVENANCE).as_uri())
+    page.locator(".l", has_text="h: ").locator("a.no").click()
+    assert "permute" not in page.locator(".l:target").inner_text()
+    assert "sigmoid: " in page.locator(".l:target").inner_text()
+    page.locator("summary", has_text="as a table").first.click()
+    row = page.locator("tr", has_text="cpp_fused_sigmoid_0:2")
+    row.get_by_role("link", name="line").first.click()
+    assert "cpp_fused_sigmoid_0(buf1)" in page.locator(".l:target").inner_text()
     context.close()

@@ -28,8 +28,8 @@ else:
     import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
-SINGLE_MODES = ("default", "plain")
-MODES = (*SINGLE_MODES, "export", "provenance", "all-ranks")
+SINGLE_MODES = ("default", "plain", "provenance")
+MODES = (*SINGLE_MODES, "export", "all-ranks")
 RANK_LOG = "dedicated_log_torch_trace_rank_"
 CASE = re.compile(r"(ok|skip|DIFF) {2,4}(\S.*?:[a-z-]+)(?: {2}.*)?")
 DETAIL = re.compile(r" {8}(\w+) +(.*?): (.*)", re.DOTALL)

@@ -14,6 +14,7 @@ mod common;
 mod input;
 mod probes;
 mod properties;
+mod provenance;
 mod ranks;
 mod report;
 mod tables;

@@ -14,7 +14,7 @@ use fasttl_core::trace::{LoadOptions, Trace, load};
 use tempfile::TempDir;
 
 /// Real logs of `tests/data` that all tests of tables and reports go over.
-pub(crate) const REAL: [&str; 9] = [
+pub(crate) const REAL: [&str; 10] = [
     "hello",
     "unusual",
     "fail_backend",
@@ -24,6 +24,7 @@ pub(crate) const REAL: [&str; 9] = [
     "dist_many_rank_0",
     "dist_restart",
     "export_draft_guard",
+    "provenance",
 ];
 
 /// A folder of the repository, from its root.

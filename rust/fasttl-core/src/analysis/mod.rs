@@ -9,6 +9,7 @@ pub mod exec_order;
 mod frames;
 pub mod graphs;
 pub mod parts;
+pub(crate) mod provenance;
 pub mod ranks;
 pub mod runtimes;
 pub mod schedules;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 20] = [
+const TEMPLATES: [(&str, &str); 21] = [
     ("_agreement.html", include_str!("templates/_agreement.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
@@ -28,6 +28,7 @@ const TEMPLATES: [(&str, &str); 20] = [
     ("job.html", include_str!("templates/job.html")),
     ("metrics.html", include_str!("templates/metrics.html")),
     ("other_records.html", include_str!("templates/other_records.html")),
+    ("provenance.html", include_str!("templates/provenance.html")),
     ("rank.html", include_str!("templates/rank.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];

@@ -16,6 +16,7 @@ mod out_dir;
 mod pages;
 mod places;
 mod plan;
+mod provenance;
 mod standard;
 mod tree;
 
@@ -210,7 +211,12 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place, texts: Option<&Texts>) -> Result<Done> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code));
+        let planned = || {
+            let mut plan = plan(log, &view, self.options.code);
+            plan.provenance = provenance::pages(log, &plan, self.options.provenance);
+            plan
+        };
+        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), planned);
         let site = Site {
             trace: self.trace,
             log,
@@ -230,7 +236,11 @@ impl Writer<'_> {
                 plan.files
                     .par_iter()
                     .try_for_each_init(Scratch::default, |scratch, file| self.file(&shared, file, scratch))?;
-                plan.same.par_iter().try_for_each(|same| tree.link(&same.of, &same.path))
+                plan.same.par_iter().try_for_each(|same| tree.link(&same.of, &same.path))?;
+                plan.provenance.par_iter().try_for_each(|(id, page)| {
+                    self.job.check()?;
+                    tree.write(&page.path, pages::provenance_page(&site, self.pages, *id, page)?.as_bytes())
+                })
             },
             || self.wholes(&shared, place, &summary),
         );

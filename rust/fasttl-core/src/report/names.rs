@@ -30,6 +30,11 @@ impl RelPath {
         Self(format!("{folder}/{stem}_{}.json", hash.get(..12).unwrap_or(&hash)))
     }
 
+    /// The page that ties the graphs of a compile, whose files are in `folder`, to its code.
+    pub(crate) fn provenance(folder: &str) -> Self {
+        Self(part(&format!("provenance_tracking_{folder}")) + ".html")
+    }
+
     /// As text, parts joined by `/`.
     pub(crate) fn as_str(&self) -> &str {
         &self.0

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::CodeStyle;
 use super::names::{Namer, Number, RelPath, eval_with_key};
+use super::provenance::ProvenancePage;
 use super::standard::{has_file, taken};
 use crate::format::compile_id::CompileId;
 use crate::format::json;
@@ -94,6 +95,8 @@ pub(super) struct Plan {
     pub(super) by_id: FxHashMap<CompileId, usize>,
     /// Dumped sources by the number in their name: their pages, and how many lines these have.
     pub(super) dumps: FxHashMap<u64, (RelPath, usize)>,
+    /// Pages that tie graphs to code, by compile; see [`super::provenance`].
+    pub(super) provenance: FxHashMap<CompileId, ProvenancePage>,
 }
 
 /// Plans the report of one log.

@@ -2,6 +2,7 @@
    its own elements and does nothing where there are none. */
 import { enhanceCode } from "./code";
 import { openPrintedDetails, openTarget } from "./hash";
+import { enhanceProvenance } from "./provenance";
 import { enhanceTables } from "./table";
 import { addThemeButton } from "./theme";
 import { enhanceTrees } from "./tree";
@@ -15,4 +16,6 @@ function attempt(part: () => void): void {
   }
 }
 
-for (const part of [addThemeButton, enhanceTables, enhanceTrees, enhanceCode, openPrintedDetails, openTarget]) attempt(part);
+for (const part of [addThemeButton, enhanceTables, enhanceTrees, enhanceCode, enhanceProvenance, openPrintedDetails, openTarget]) {
+  attempt(part);
+}

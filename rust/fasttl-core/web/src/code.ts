@@ -71,7 +71,7 @@ export function enhanceCode(): void {
     const code = block.querySelector("code") ?? block;
     const text = code.textContent ?? "";
     if (!block.classList.contains("numbered")) addGutter(block, text);
-    addCopy(block, code);
+    if (!block.hasAttribute("data-bare")) addCopy(block, code);
     const language = block.getAttribute("data-lang");
     // After the first paint: the text is readable without colours.
     if (canPaint && isLanguage(language) && text.length <= MAX_COLOURED) {

@@ -106,6 +106,7 @@ struct Section {
     status: &'static str,
     count: usize,
     files: Vec<FileRow>,
+    provenance: Option<Link>,
 }
 
 #[derive(Serialize)]
@@ -236,6 +237,10 @@ fn section(site: &Site<'_>, id: crate::format::compile_id::CompileId, entries: &
         status: compile.map_or("", |c| c.status.name()),
         count: entries.len(),
         files: entries.iter().map(|entry| file_row(site, entry)).collect(),
+        provenance: site.plan.provenance.get(&id).map(|page| Link {
+            href: page.path.href(),
+            label: page.path.file_name().trim_end_matches(".html").to_owned(),
+        }),
     }
 }
 
