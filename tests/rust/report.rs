@@ -299,3 +299,49 @@ fn a_log_that_could_not_be_read_has_a_page_without_dead_links() {
     check_report(&report.out).unwrap();
     assert_eq!(report.messages.len(), 1, "{:?}", report.messages);
 }
+
+#[test]
+fn inductor_compiles_of_one_id_are_told_apart() {
+    // Forward and backward in spans, and what a cache gives back without any.
+    let id = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0";
+    let span = |ph: &str, more: &str| {
+        let event = format!(
+            "{{\n\"name\": \"inductor_compile\",\n\"ph\": \"{ph}\",\n\"args\": {{\"compile_id\": \"0/0\"{more}}}\n}}"
+        );
+        record(&format!("\"chromium_event\": {{}}, {id}"), Some(event.as_bytes()))
+    };
+    let artifact = |name: &str, text: &str| {
+        record(
+            &format!("\"artifact\": {{\"name\": \"{name}\", \"encoding\": \"string\"}}, {id}"),
+            Some(text.as_bytes()),
+        )
+    };
+    let code = record(&format!("\"inductor_output_code\": {{}}, {id}"), Some(b"def call(args):\n    pass"));
+    let compiled = |back: bool| {
+        [
+            span("B", ""),
+            artifact("fx_graph_runnable", "x"),
+            code.clone(),
+            span("E", &format!(", \"is_backward\": {back}")),
+        ]
+    };
+    let cached = |input: &str| {
+        let graph = format!("def forward(self, {input}):\n    return ({input},)");
+        [artifact("inductor_post_grad_graph", &graph), code.clone(), artifact("fx_graph_cache_hit", "{}")]
+    };
+    let spans = [compiled(false).concat(), compiled(true).concat()].concat();
+    let replay = [cached("primals_1").concat(), cached("tangents_1").concat()].concat();
+    for log in [spans, replay] {
+        let dir = folder(&[("a.log", &log)]);
+        let (_temp, report) = reported(&loaded(dir.path()), &ReportOptions::default());
+        let page = fs::read_to_string(&report.index).unwrap();
+        let (_, files) = page.split_once("class=\"directory\"").unwrap();
+        let (first, second) = (files.find("part 1, forward").unwrap(), files.find("part 2, backward").unwrap());
+        assert!(first < second);
+        assert!(!files[second..].contains("part 1"));
+    }
+    // One compile needs no such word.
+    let dir = folder(&[("a.log", &compiled(false).concat())]);
+    let (_temp, report) = reported(&loaded(dir.path()), &ReportOptions::default());
+    assert!(!fs::read_to_string(&report.index).unwrap().contains("part 1"));
+}

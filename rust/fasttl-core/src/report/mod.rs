@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::analysis::compiles::compiles;
+use crate::analysis::parts::parts;
 use crate::analysis::ranks::{Facts, Texts, facts};
 use crate::error::Result;
 use crate::format::strict;
@@ -216,12 +217,14 @@ impl Writer<'_> {
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
-        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), planned);
+        let analysed = || (compiles(self.trace, log, &view), parts(log, &view));
+        let ((compiles, parts), plan) = rayon::join(analysed, planned);
         let site = Site {
             trace: self.trace,
             log,
             bytes: &view,
             compiles: &compiles,
+            parts: &parts,
             plan: &plan,
             up: place.up,
             heading: &place.heading,
@@ -246,7 +249,7 @@ impl Writer<'_> {
         );
         files?;
         wholes?;
-        let facts = texts.map(|texts| facts(log, &view, &compiles, texts)).unwrap_or_default();
+        let facts = texts.map(|texts| facts(log, &view, (&compiles, &parts), texts)).unwrap_or_default();
         if texts.is_some() {
             let parity = |out: &mut dyn Write| comparison::write_parity(out, log, &facts);
             tree.stream(&RelPath::fixed("collectives_parity.json"), parity)?;

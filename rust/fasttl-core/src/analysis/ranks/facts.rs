@@ -10,7 +10,7 @@ use crate::analysis::cache::look_ups;
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::exec_order::{Recording, recordings};
 use crate::analysis::graphs::stage;
-use crate::analysis::parts::{Part, Parts, parts};
+use crate::analysis::parts::{Part, Parts};
 use crate::analysis::runtimes::runtimes;
 use crate::analysis::schedules::{Parity, ScheduleSource, schedules};
 use crate::format::compile_id::CompileId;
@@ -145,8 +145,7 @@ pub struct Facts {
 }
 
 /// Gathers the facts of a log. `bytes` are the log's.
-pub(crate) fn facts(log: &Log, bytes: &[u8], compiles: &Compiles, texts: &Texts) -> Facts {
-    let parts = parts(log, bytes);
+pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Parts), texts: &Texts) -> Facts {
     let mut facts = Facts { recordings: recordings(log, bytes), ..Facts::default() };
     let all: Vec<(Key, CompileFact)> = compiles
         .par_iter()
@@ -155,7 +154,7 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], compiles: &Compiles, texts: &Texts)
     facts.compiles.extend(all);
     facts.ends_early = log.state != LogState::Complete || facts.compiles.values().any(|c| c.unfinished);
     let mut answers: BTreeMap<Key, (String, usize)> = BTreeMap::new();
-    for found in look_ups(log, bytes, &parts) {
+    for found in look_ups(log, bytes, parts) {
         let (text, _) = answers.entry(found.key).or_insert_with(|| (String::new(), found.record));
         let comma = if text.is_empty() { "" } else { ", " };
         *text += &format!("{comma}{} {}", found.layer, found.state);
@@ -165,8 +164,8 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], compiles: &Compiles, texts: &Texts)
             compile.cache = Some(Seen { text: texts.keep(&text), record });
         }
     }
-    add_schedules(&mut facts, log, bytes, &parts, texts);
-    for graph in runtimes(log, bytes, &parts) {
+    add_schedules(&mut facts, log, bytes, parts, texts);
+    for graph in runtimes(log, bytes, parts) {
         let total_ns = graph.total_ns();
         let outputs = graph.ops.map_err(|why| texts.keep(&why)).map(|ops| {
             let all: Vec<&str> = ops.iter().map(|op| op.outputs.as_str()).collect();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Comparison, Diagnostic, Difference, Facts, Texts, compare, facts};
 use crate::analysis::compiles::compiles;
+use crate::analysis::parts::parts;
 use crate::error::Result;
 use crate::tables::{Table, TableBuilder, TableDef};
 use crate::trace::Trace;
@@ -20,7 +21,7 @@ fn comparison(trace: &Trace) -> Result<Comparison> {
     let mut all: Vec<Facts> = Vec::new();
     for log in &trace.logs {
         let view = log.view()?;
-        all.push(facts(log, &view, &compiles(trace, log, &view), &texts));
+        all.push(facts(log, &view, (&compiles(trace, log, &view), &parts(log, &view)), &texts));
     }
     Ok(compare(trace, &all))
 }

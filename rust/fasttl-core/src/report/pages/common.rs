@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::records::UNKNOWN_KIND;
 use crate::analysis::Compile;
 use crate::analysis::compiles::Compiles;
+use crate::analysis::parts::Parts;
 use crate::format::catalogue;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::Frame;
@@ -26,6 +27,8 @@ pub(crate) struct Site<'a> {
     pub(crate) bytes: &'a [u8],
     /// Its compiles.
     pub(crate) compiles: &'a Compiles,
+    /// Which Inductor compile each of its records belongs to.
+    pub(crate) parts: &'a Parts,
     /// Its files.
     pub(crate) plan: &'a Plan,
     /// What a page in the log's own folder writes before `fasttl/app.css`: empty, or `../` in a job.

@@ -7,6 +7,7 @@ use super::overview::{Fact, Note, Phase, Summary, Tile, facts, notes, phases, ti
 use super::records::{NamesView, RecordsView, names_by_phase, records};
 use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
+use crate::analysis::parts::Part;
 use crate::error::Result;
 use crate::format::kind::Kind;
 use crate::index::{Problem, Severity};
@@ -120,6 +121,7 @@ struct FileRow {
     about: &'static str,
     extra: bool,
     number: Option<u32>,
+    part: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -229,6 +231,8 @@ pub(crate) fn is_web(url: &str) -> bool {
 fn section(site: &Site<'_>, id: crate::format::compile_id::CompileId, entries: &[Entry]) -> Section {
     let compile = site.compiles.newest(id);
     let label = id.label();
+    // Forward and backward, or the pieces of a split graph: told apart where there is more than one.
+    let several = entries.iter().filter_map(|entry| site.parts.of(entry.record)).any(|part| part.number > 0);
     Section {
         anchor: label.clone(),
         c: format!("c={id}"),
@@ -236,7 +240,7 @@ fn section(site: &Site<'_>, id: crate::format::compile_id::CompileId, entries: &
         function: compile.and_then(|c| c.name.clone()).unwrap_or_default(),
         status: compile.map_or("", |c| c.status.name()),
         count: entries.len(),
-        files: entries.iter().map(|entry| file_row(site, entry)).collect(),
+        files: entries.iter().map(|entry| file_row(site, entry, several)).collect(),
         provenance: site.plan.provenance.get(&id).map(|page| Link {
             href: page.path.href(),
             label: page.path.file_name().trim_end_matches(".html").to_owned(),
@@ -257,7 +261,7 @@ pub(crate) fn cache_mark(path: &str) -> &'static str {
     }
 }
 
-fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
+fn file_row(site: &Site<'_>, entry: &Entry, several_parts: bool) -> FileRow {
     let record = site.log.index.records.get(entry.record);
     let about = record.map_or("", |record| site.about(record));
     let (href, external, suffix) = match &entry.target {
@@ -275,6 +279,7 @@ fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
         about,
         extra: entry.number.is_none(),
         number: entry.number,
+        part: site.parts.of(entry.record).filter(|_| several_parts).map(Part::label),
     }
 }
 
