@@ -42,20 +42,6 @@ def test_the_script_is_installed():
     assert done.stdout.startswith("fasttl ")
 
 
-def test_the_standard_input_is_a_log(spawn, example, tmp_path):
-    log = next(example.glob("*rank_1*"))
-    with log.open("rb") as stream:
-        done = spawn("-", "-o", tmp_path / "out", stdin=stream)
-    assert done.returncode == 0, done.stderr
-    assert b"BackendCompilerFailed" in (tmp_path / "out" / "failures_and_restarts.html").read_bytes()
-
-
-def test_an_empty_standard_input_is_status_2(spawn):
-    done = spawn("-", stdin=subprocess.DEVNULL)
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"fasttl: error: ")
-
-
 def test_a_path_that_is_no_utf_8_reaches_the_next_program(spawn, example, tmp_path):
     out = os.fsencode(tmp_path) + b"/caf\xe9"
     try:

@@ -193,6 +193,33 @@ fn text_before_the_first_record_is_no_matter_in_a_log_of_that_name() {
 }
 
 #[test]
+fn what_has_the_name_of_a_ranks_log_and_is_none_says_that_the_rank_was_there() {
+    let name = |rank: i32, random: &str| format!("dedicated_log_torch_trace_rank_{rank}_{random}.log");
+    let log = |rank| small_log(Some(rank), TIME);
+    let temp = folder(&[
+        (&name(0, "aaaaaaaa"), &log(0)),
+        (&name(1, "aaaaaaaa"), b"\x7FELF\x02"),
+        (&name(2, "aaaaaaaa"), b"rsync: connection lost\n"),
+        // Rank 0 has a log, so that this is one file more.
+        (&name(0, "bbbbbbbb"), b"<!doctype html>"),
+        ("dedicated_log_torch_trace_cccccccc.log", b"\x7FELF\x02"),
+    ]);
+    fs::create_dir(temp.path().join(name(3, "aaaaaaaa"))).unwrap();
+    let trace = loaded(temp.path());
+    let found: Vec<_> = trace.logs.iter().map(|log| (log.rank, log.state)).collect();
+    let unreadable = |rank| (Some(rank), LogState::Unreadable);
+    assert_eq!(found, [(Some(0), LogState::Complete), unreadable(1), unreadable(2), unreadable(3)]);
+    let why: Vec<_> = trace.logs.iter().filter_map(|log| log.file.source.as_ref().err()).collect();
+    assert!(why[0].contains("ELF") && why[1].contains("rsync") && why[2].starts_with("a folder"), "{why:?}");
+    assert_eq!(trace.passed.len(), 2);
+    // Without any log there is nothing to read, and the reasons are told.
+    fs::remove_file(temp.path().join(name(0, "aaaaaaaa"))).unwrap();
+    let error = load_one(temp.path()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert!(error.to_string().contains("rsync"), "{error}");
+}
+
+#[test]
 fn a_rank_without_records_and_one_that_cannot_be_read_stand_among_the_others() {
     let broken = &gzip(&small_log(Some(2), TIME))[..8];
     let temp = folder(&[

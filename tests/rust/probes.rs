@@ -67,7 +67,7 @@ const PROBES: &[(&str, Expected)] = &[
     ("not_a_log", Fails("looks like a program or shared library (ELF)")),
     ("nul_bytes", Reads(&["-: 4 complete, foreign text 1"])),
     ("one_bad_utf8_rank", Reads(&["0: 3 complete", "1: 3 complete", "2: 2 complete, foreign text 1"])),
-    ("one_empty_rank", Reads(&["0: 3 complete", "1: 3 complete", "2: 0 empty"])),
+    ("one_empty_rank", Reads(&["0: 3 complete", "1: 3 complete", "2: 0 empty, nothing read 1"])),
     ("only_blank", Fails("looks like an empty file")),
     ("other_text_lines", Reads(&["-: 3 complete, foreign text 1"])),
     ("path_traversal_artifact", Reads(&["-: 3 complete"])),

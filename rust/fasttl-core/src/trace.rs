@@ -212,6 +212,7 @@ fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
         Ok(view) => view,
         Err(error) => {
             log.file.source = Err(error.to_string());
+            note_nothing_read(&mut log);
             return Ok(log);
         }
     };
@@ -221,7 +222,22 @@ fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
     if log.file.source.is_ok() {
         describe(&mut log);
     }
+    note_nothing_read(&mut log);
     Ok(log)
+}
+
+/// A log without records says nothing of its process: that is a loss, which a row tells.
+fn note_nothing_read(log: &mut Log) {
+    if !log.index.records.is_empty() {
+        return;
+    }
+    let detail = match &log.file.source {
+        Err(reason) => reason.clone(),
+        Ok(_) if log.index.len == 0 => "the file is empty".to_owned(),
+        Ok(_) => "the file has no record".to_owned(),
+    };
+    let kind = ProblemKind::NothingRead;
+    log.index.problems.push(Problem { offset: 0, len: 0, line: 0, kind, detail, owns_bytes: false });
 }
 
 /// Fills in what follows from the records.

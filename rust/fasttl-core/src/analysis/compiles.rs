@@ -91,9 +91,9 @@ pub struct Phases {
 pub struct Failure {
     /// Which of both.
     pub kind: FailureKind,
-    /// Class of the error; none for a restart.
+    /// Class of the error; none for a restart, and where the log does not say.
     pub error: Option<String>,
-    /// The message.
+    /// The message; empty where the log has none.
     pub reason: String,
     /// File and line of the user's code, as far as the log says.
     pub place: Option<(String, Option<i64>)>,
@@ -410,12 +410,14 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
         let place = place.map(|b| (b.file.clone(), b.line));
         compile.failures.push(Failure { kind, error: None, reason, place, record: at });
     }
-    if let Some(error) = fields.text("fail_type") {
+    // PyTorch writes both or none. Either of them says that it failed, whatever became of the other.
+    let (error, reason) = (fields.shown("fail_type"), fields.shown("fail_reason").unwrap_or_default());
+    if error.is_some() || !reason.is_empty() {
         let file = fields.text("fail_user_frame_filename");
         compile.failures.push(Failure {
             kind: FailureKind::Failure,
-            error: Some(error),
-            reason: fields.text("fail_reason").unwrap_or_default(),
+            error,
+            reason,
             place: file.map(|file| (file, fields.int("fail_user_frame_lineno"))),
             record: at,
         });
@@ -427,7 +429,7 @@ fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: boo
     let restarted = compile.failures.iter().any(|f| f.kind == FailureKind::Restart);
     let broke = !compile.breaks.is_empty();
     compile.has_graph_break = if broke || tells_breaks || !restarted { Some(broke) } else { None };
-    let failed = any(&|f| f.get("fail_type").is_some());
+    let failed = compile.failures.iter().any(|f| f.kind == FailureKind::Failure);
     compile.status = if all.is_empty() {
         Status::Missing
     } else if failed {

@@ -60,8 +60,12 @@ fn outcomes<'r>(builder: TableBuilder<'r, FrameRow<'r>>) -> TableBuilder<'r, Fra
             let restarts = r.compile.failures.iter().filter(|f| f.kind == FailureKind::Restart);
             Some(restarts.map(|f| f.reason.clone()).collect())
         })
-        .name("fail_type", "Class of the error.", move |r| failure(r)?.error.as_deref().map(Cow::Borrowed))
-        .text("fail_reason", "Message of the error.", move |r| Some(Cow::Borrowed(failure(r)?.reason.as_str())))
+        .name("fail_type", "Class of the error; null where the log has none.", move |r| {
+            failure(r)?.error.as_deref().map(Cow::Borrowed)
+        })
+        .text("fail_reason", "Message of the error; null where the log has none.", move |r| {
+            Some(failure(r)?.reason.as_str()).filter(|reason| !reason.is_empty()).map(Cow::Borrowed)
+        })
         .text("fail_file", "File of the user's line that failed.", move |r| {
             failure(r)?.place.as_ref().map(|(file, _)| Cow::Borrowed(file.as_str()))
         })

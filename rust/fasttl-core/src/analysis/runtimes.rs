@@ -26,7 +26,7 @@ pub struct Op {
     pub ns: Option<f64>,
     /// The estimate as it stands in the log, as strict JSON.
     pub ns_text: String,
-    /// Shapes, strides and types of what it yields, as compact JSON.
+    /// Shapes, strides and types of what it yields, as compact JSON; `null` where the log has none.
     pub outputs: String,
 }
 
@@ -47,6 +47,16 @@ impl GraphOps {
     /// Nanoseconds of all operations; `None` where one has no estimate or nothing could be read.
     pub fn total_ns(&self) -> Option<f64> {
         self.ops.as_ref().ok()?.iter().map(|op| op.ns).sum()
+    }
+
+    /// Outputs of all operations; why they cannot be compared.
+    pub fn outputs(&self) -> std::result::Result<Vec<&str>, &str> {
+        let ops = self.ops.as_ref().map_err(String::as_str)?;
+        let list = |op: &'_ Op| op.outputs.starts_with('[');
+        if !ops.iter().all(list) {
+            return Err("the outputs of an operation are no list");
+        }
+        Ok(ops.iter().map(|op| op.outputs.as_str()).collect())
     }
 }
 
@@ -83,7 +93,7 @@ fn read(text: &[u8]) -> std::result::Result<Vec<Op>, String> {
     let op = |op: &[u8]| {
         let text = |key: &[u8]| json::member(op, key).and_then(json::unescape).unwrap_or_default();
         let ns = json::member(op, b"estimated_runtime_ns").map_or_else(|| "null".to_owned(), strict);
-        let outputs = json::member(op, b"outputs").map_or_else(|| "[]".to_owned(), strict);
+        let outputs = json::member(op, b"outputs").map_or_else(|| "null".to_owned(), strict);
         Op {
             name: text(b"name"),
             kind: text(b"type"),

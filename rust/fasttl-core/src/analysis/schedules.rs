@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::kind::Kind;
 use crate::format::output_code::{self, is_wait};
-use crate::format::{fx_graph, strict};
+use crate::format::{compared, fx_graph};
 use crate::index::{KindId, Record};
 use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
@@ -181,8 +181,7 @@ fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> Ops {
         return Err(format!("its schedule is damaged: {}", record.payload.name()));
     }
     let text = log.index.payload(record, bytes).text();
-    let ops: Vec<Option<String>> = serde_json::from_slice(&strict::to_strict(&text))
-        .map_err(|_| "its schedule is no list of operators".to_owned())?;
+    let ops = compared::operators(&text).ok_or_else(|| "its schedule is no list of operators".to_owned())?;
     Ok(ops.into_iter().map(|op| op.unwrap_or_else(|| "(no name)".to_owned())).collect())
 }
 

@@ -5,6 +5,7 @@
 //! and `torch/_logging/structured.py`; `docs/format.md` names what was checked against real runs.
 
 pub mod catalogue;
+pub mod compared;
 pub mod compile_id;
 pub mod envelope;
 pub mod fields;

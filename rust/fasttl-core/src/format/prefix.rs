@@ -45,7 +45,7 @@ pub fn parse(line: &[u8]) -> Option<Prefix<'_>> {
         micro = micro * 10 + u32::from(digit(byte)?);
     }
     let after = line.get(FIXED..)?.strip_prefix(b" ")?;
-    let id_len = after.iter().take_while(|b| b.is_ascii_digit()).count();
+    let id_len = number_len(after);
     let (id, rest) = after.split_at_checked(id_len).filter(|(id, _)| !id.is_empty())?;
     let path_and_line = rest.strip_prefix(b" ")?;
     let (path, lineno, end) = place(path_and_line)?;
@@ -59,11 +59,19 @@ pub fn parse(line: &[u8]) -> Option<Prefix<'_>> {
     })
 }
 
-/// Splits `torch/x.py:303] {…` at the first `:<digits>] {`; the offset is that of the brace.
+/// Bytes of the whole number at the start of `text`; 0 where there is none. A sign makes it a number that does not
+/// fit, and no other record.
+fn number_len(text: &[u8]) -> usize {
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let digits = text.iter().skip(sign).take_while(|b| b.is_ascii_digit()).count();
+    if digits > 0 { sign + digits } else { 0 }
+}
+
+/// Splits `torch/x.py:303] {…` at the first `:<number>] {`; the offset is that of the brace.
 fn place(text: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     for colon in memchr::memchr_iter(b':', text.get(..LONGEST_PATH.min(text.len()))?) {
         let after = text.get(colon + 1..)?;
-        let digits = after.iter().take_while(|b| b.is_ascii_digit()).count();
+        let digits = number_len(after);
         if digits > 0 && colon > 0 && after.get(digits..digits + 3) == Some(b"] {") {
             return Some((text.get(..colon)?, after.get(..digits)?, colon + 1 + digits + 2));
         }
@@ -142,6 +150,8 @@ mod tests {
         assert_eq!(prefix.path, b"C:\\a b\\x.py");
         let prefix = parse(b"V1399 23:51:41.631000 99999999999999999999999 x.py:99999999999999] {}").unwrap();
         assert_eq!((prefix.time, prefix.thread, prefix.lineno), (None, None, None));
+        let prefix = parse(b"V1129 23:99:41.631000 -1 x.py:-12] {}").unwrap();
+        assert_eq!((prefix.time, prefix.thread, prefix.lineno), (None, None, None));
     }
 
     #[test]
@@ -151,6 +161,8 @@ mod tests {
             b"",
             b"V1129",
             b"Traceback",
+            b"V1129 23:51:41.631000 - x.py:3] {}",
+            b"V1129 23:51:41.631000 1 x.py:-] {}",
             b"\tV1129 23:51:41.631000 1 x.py:3] {}",
         ] {
             assert_eq!(parse(line), None);

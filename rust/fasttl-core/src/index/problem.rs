@@ -49,6 +49,8 @@ pub enum ProblemKind {
     UnexpectedPayload,
     /// A string id that was given two texts.
     StringRedefined,
+    /// A log of which no record could be read: it is empty, or its bytes cannot be had.
+    NothingRead,
 }
 
 /// Whether something was lost.
@@ -72,7 +74,7 @@ impl Severity {
 
 impl ProblemKind {
     /// Every kind, so that documents and tests can walk them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ForeignText,
         Self::OrphanPayload,
         Self::BlankLines,
@@ -96,6 +98,7 @@ impl ProblemKind {
         Self::ArtifactNotJson,
         Self::UnexpectedPayload,
         Self::StringRedefined,
+        Self::NothingRead,
     ];
 
     /// Name in the tables.
@@ -124,6 +127,7 @@ impl ProblemKind {
             Self::ArtifactNotJson => "artifact is no JSON",
             Self::UnexpectedPayload => "unexpected payload",
             Self::StringRedefined => "string redefined",
+            Self::NothingRead => "nothing read",
         }
     }
 
@@ -152,7 +156,8 @@ impl ProblemKind {
             | Self::OtherRank
             | Self::BadCompression
             | Self::BadPayloadJson
-            | Self::UnexpectedPayload => Severity::Error,
+            | Self::UnexpectedPayload
+            | Self::NothingRead => Severity::Error,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::name::is_trace_name;
+use super::name::{is_trace_name, rank_in_name};
 use super::sniff::{Content, looks_like, sniff};
 use super::source::Source;
 use super::unpack::{Budget, Packing, UnpackError, unpack};
@@ -90,7 +90,18 @@ pub fn find_logs(paths: &[PathBuf], options: &InputOptions) -> Result<Found> {
     if found.logs.is_empty() {
         return Err(nothing(paths, &found.passed));
     }
+    keep_ranks(&mut found);
     Ok(found)
+}
+
+/// What is named as the log of a rank and is none of any kind is a log that cannot be read: else nobody would see
+/// that the rank had been there. Where the rank has a log, it is one file more in the folder.
+fn keep_ranks(found: &mut Found) {
+    let there: BTreeSet<i32> = found.logs.iter().filter_map(|log| log.name_rank).collect();
+    let lost = |passed: &Passed| rank_in_name(&file_name(&passed.path)).is_some_and(|rank| !there.contains(&rank));
+    let (lost, passed): (Vec<_>, Vec<_>) = std::mem::take(&mut found.passed).into_iter().partition(lost);
+    found.passed = passed;
+    found.logs.extend(lost.into_iter().map(|Passed { path, reason }| unreadable(&path, reason)));
 }
 
 fn nothing(paths: &[PathBuf], passed: &[Passed]) -> Error {

@@ -15,8 +15,11 @@ pub enum Content {
     Other,
 }
 
-/// Looks at the first bytes of a file.
+/// Looks at the first bytes of a file. An archive is none of the logs in it, though their text may stand there as it is.
 pub fn sniff(head: &[u8]) -> Content {
+    if known_format(head).is_some() {
+        return Content::Other;
+    }
     let mut lines = head.split(|&b| b == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace));
     let Some(first) = lines.next() else { return Content::Empty };
     if is_record(first) {
@@ -30,8 +33,8 @@ fn is_record(line: &[u8]) -> bool {
         || line.first() != Some(&b'\t') && prefix::find(line, 0).is_some()
 }
 
-/// What a file that is no trace looks like, in words that help to find the right one.
-pub fn looks_like(head: &[u8]) -> String {
+/// The format that the first bytes of a file are the mark of.
+fn known_format(head: &[u8]) -> Option<&'static str> {
     const MAGIC: [(&[u8], &str); 10] = [
         (b"\x7FELF", "a program or shared library (ELF)"),
         (b"PK\x03\x04", "a zip archive; unpack it first"),
@@ -44,11 +47,16 @@ pub fn looks_like(head: &[u8]) -> String {
         (b"SQLite format 3", "an SQLite data base"),
         (b"PAR1", "a Parquet file"),
     ];
-    if let Some((_, text)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return (*text).to_owned();
-    }
     if head.get(257..262) == Some(b"ustar") {
-        return "a tar archive; unpack it first".to_owned();
+        return Some("a tar archive; unpack it first");
+    }
+    MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, text)| *text)
+}
+
+/// What a file that is no trace looks like, in words that help to find the right one.
+pub fn looks_like(head: &[u8]) -> String {
+    if let Some(text) = known_format(head) {
+        return text.to_owned();
     }
     let text = String::from_utf8_lossy(head.get(..4096.min(head.len())).unwrap_or_default());
     let Some(line) = text.lines().find(|line| !line.trim().is_empty()) else { return "an empty file".to_owned() };
@@ -81,6 +89,11 @@ mod tests {
         assert_eq!(sniff(&[b"\n\r\n\xEF\xBB\xBF", &record[..]].concat()), Content::Log);
         assert_eq!(sniff(&[b"noise\n", &record[..]].concat()), Content::LogLater);
         assert_eq!(sniff(b"\n\n"), Content::Empty);
+        assert_eq!(sniff(&[b"PK\x03\x04 a.log\n", &record[..]].concat()), Content::Other);
+        let mut tar = [b"a.log".as_slice(), &[0; 507], &record[..]].concat();
+        assert_eq!(sniff(&tar), Content::Log);
+        tar[257..262].copy_from_slice(b"ustar");
+        assert_eq!(sniff(&tar), Content::Other);
         assert_eq!(sniff(b"V1129 23:51:41.631000 1 x.py:3] [0/0] guards\n"), Content::Other);
     }
 

@@ -13,6 +13,8 @@ const LONGEST: usize = 200;
 const SHORTENED: usize = 160;
 /// Most parts that one name may have.
 const MOST_PARTS: usize = 16;
+/// Longest name in bytes that makes folders: a whole path has a limit, too.
+const LONGEST_WITH_FOLDERS: usize = 1000;
 
 /// A path below the report's folder: parts that are no `..`, joined by `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,7 +103,8 @@ fn part(text: &str) -> String {
 /// The parts of a name; a `/` in it makes folders, as in the standard report.
 fn parts(name: &str) -> Vec<String> {
     let split: Vec<&str> = name.split('/').filter(|p| !p.is_empty()).collect();
-    if split.is_empty() || split.len() > MOST_PARTS || split.iter().any(|p| matches!(*p, "." | "..")) {
+    let too_long = split.len() > MOST_PARTS || name.len() > LONGEST_WITH_FOLDERS;
+    if split.is_empty() || too_long || split.iter().any(|p| matches!(*p, "." | "..")) {
         return vec![part(name)];
     }
     split.into_iter().map(part).collect()
@@ -210,6 +213,8 @@ mod tests {
         }
         let long = path(&"x".repeat(5000));
         assert!(long.len() < 255 && long.ends_with("_7.txt"), "{long}");
+        let deep = path(&["x".repeat(190).as_str(); 16].join("/"));
+        assert!(deep.len() < 255 && deep.matches('/').count() == 1, "{deep}");
     }
 
     #[test]

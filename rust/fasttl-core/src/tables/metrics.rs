@@ -237,6 +237,11 @@ impl<'a> Fields<'a> {
         json::unescape(self.get(name)?)
     }
 
+    /// A text; a value of another type as JSON.
+    pub(crate) fn shown(&self, name: &str) -> Option<String> {
+        self.get(name).map(|value| json::unescape(value).unwrap_or_else(|| as_json(value)))
+    }
+
     /// An integer; a float without fraction is taken as one.
     pub(crate) fn int(&self, name: &str) -> Option<i64> {
         as_int(self.get(name)?)

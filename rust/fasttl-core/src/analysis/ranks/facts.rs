@@ -167,10 +167,7 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Par
     add_schedules(&mut facts, log, bytes, parts, texts);
     for graph in runtimes(log, bytes, parts) {
         let total_ns = graph.total_ns();
-        let outputs = graph.ops.map_err(|why| texts.keep(&why)).map(|ops| {
-            let all: Vec<&str> = ops.iter().map(|op| op.outputs.as_str()).collect();
-            md5(all.join("\n").as_bytes())
-        });
+        let outputs = graph.outputs().map(|all| md5(all.join("\n").as_bytes())).map_err(|why| texts.keep(why));
         if let Some(compile) = facts.compiles.get_mut(&graph.key) {
             compile.runtimes.push(RuntimeFact { record: graph.record, part: graph.part, outputs, total_ns });
         }

@@ -100,13 +100,11 @@ pub(super) fn runtimes(members: &[Member<'_>]) -> Diagnostic {
     for Slot { key, place, facts } in slots(members) {
         let cell = |fact: Option<&RuntimeFact>| match fact {
             None => Cell::Unknown(NO_RECORD.to_owned()),
-            Some(RuntimeFact { outputs: Err(why), .. }) => Cell::Unknown(why.to_string()),
-            Some(RuntimeFact { total_ns: None, .. }) => {
-                Cell::Unknown("an estimate of it is no finite number".to_owned())
-            }
             Some(RuntimeFact { total_ns: Some(ns), record, .. }) => {
                 Cell::Known(ns.to_bits().to_string(), nanoseconds(*ns), Some(*record))
             }
+            Some(RuntimeFact { outputs: Err(why), .. }) => Cell::Unknown(why.to_string()),
+            Some(_) => Cell::Unknown("an estimate of it is no finite number".to_owned()),
         };
         let totals = || facts.iter().filter_map(|(_, fact)| fact.and_then(|f| f.total_ns));
         any |= totals().next().is_some();

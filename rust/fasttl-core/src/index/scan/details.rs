@@ -4,7 +4,7 @@ use super::{Interned, Scan};
 use crate::format::envelope::Envelope;
 use crate::format::json::{self, Oddities};
 use crate::format::kind::Kind;
-use crate::format::{frame, strict};
+use crate::format::{compared, frame, strict};
 use crate::index::problem::{Problem, ProblemKind};
 use crate::index::record::{Encoding, KindId, Mark, NONE, PayloadState};
 
@@ -98,25 +98,27 @@ impl Scan<'_> {
         }
     }
 
-    /// A row where an artifact says that it is JSON and is not.
+    /// A row where an artifact says that it is JSON and is not, or is nested deeper than readers follow.
     fn check_json(&mut self) {
         let whole = self.chunk.records.last().is_some_and(|r| r.payload == PayloadState::Verified);
-        if whole && json::only_value(&self.text).is_err() {
-            self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is");
+        if !whole {
+            return;
+        }
+        match json::only_value(&self.text) {
+            Ok((_, oddities)) if oddities.contains(Oddities::DEEP) => {
+                self.note_record(ProblemKind::DeepJson, "in the payload");
+            }
+            Ok(_) => {}
+            Err(_) => self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is"),
         }
     }
 
     /// A row where an artifact that ranks are compared by is not what PyTorch writes: the comparison lacks it.
     fn check_shape(&mut self, name: &str) {
-        let starts = match name {
-            "inductor_collective_schedule" => b'[',
-            "inductor_runtime_and_tensor_meta" | "graph_execution" => b'{',
-            _ => return,
-        };
-        let fits = self.text.trim_ascii_start().first() == Some(&starts) && json::only_value(&self.text).is_ok();
         let readable = self.chunk.records.last().is_some_and(|r| r.payload.is_readable());
-        if readable && !fits {
-            self.note_record(ProblemKind::UnexpectedPayload, "it is kept as it is, and no rank is compared by it");
+        if let Some(fault) = compared::fault(name, &self.text).filter(|_| readable) {
+            let detail = format!("{fault}; it is kept as it is, and the comparison of ranks lacks that");
+            self.note_record(ProblemKind::UnexpectedPayload, &detail);
         }
     }
 

@@ -336,6 +336,9 @@ impl<'a> Scan<'a> {
                 self.note(ProblemKind::BadField, len, what);
             }
         }
+        if std::str::from_utf8(prefix.path).is_err() {
+            self.note(ProblemKind::BadUtf8, len, "in the path of the emitting file");
+        }
         if envelope.oddities.contains(Oddities::NON_FINITE) {
             self.note(ProblemKind::NonFinite, len, "in the head");
         }
