@@ -21,16 +21,16 @@ START = '"dynamo_start": {"stack": [{"line": 3, "name": "main", "filename": 0, "
 METRICS = {"co_name": '"fn"', "co_filename": '"foo.py"', "co_firstlineno": "3", "graph_op_count": "5"}
 
 
-def record(head, payload=None, *, ids=IDS, when=WHEN, pid=12345, eol=b"\n"):
+def record(head, payload=None, *, ids=IDS, when=WHEN):
     """Give a record; `head` is JSON members as text or bytes, so that it can hold what `json.dumps` cannot write."""
     text = head.encode() if isinstance(head, str) else head
     text += ids.encode()
     if payload is not None:
         payload = payload.encode() if isinstance(payload, str) else payload
         text += b', "has_payload": "%s"' % md5(payload).encode()
-    lines = [f"V{when} {pid} torch/_dynamo/convert_frame.py:123] ".encode() + b"{" + text + b"}"]
+    lines = [f"V{when} 12345 torch/_dynamo/convert_frame.py:123] ".encode() + b"{" + text + b"}"]
     lines += [b"\t" + line for line in payload.split(b"\n")] if payload is not None else []
-    return eol.join(lines) + eol
+    return b"\n".join(lines) + b"\n"
 
 
 def md5(text):
@@ -56,6 +56,14 @@ def event(members, **options):
 def log(*odd):
     """Give a log with whole records before and after the odd ones."""
     return b"".join([record(STRING, ids=""), record(START), *odd, artifact("after", "x")])
+
+
+def frame_ids(number):
+    return f', "frame_id": {number}, "frame_compile_id": 0, "attempt": 0'
+
+
+def ranked(rank, number=0):
+    return f', "rank": {rank}{frame_ids(number)}'
 
 
 def probe(name):
@@ -138,12 +146,35 @@ class Made:
         """Give the payload of the artifact of a name."""
         return self.trace.payload(self.row("artifacts", name=name))
 
+    def is_whole(self):
+        """Say whether the good record of `log` behind the odd ones is there, in the tables and in the report."""
+        return self.text("after") == b"x" and b"x" in self.files().values()
+
     def page(self, path):
         return Page.of(self.out / path) if self.report else None
 
     def pages(self):
         assert self.report
         return {str(path.relative_to(self.out)): Page.of(path) for path in self.out.rglob("*.html")}
+
+    def dead_links(self):
+        """Give each link of a page that leads to no file or anchor of the report, or out of it."""
+        assert self.report
+        pages = {path.resolve(): Page.of(path) for path in self.out.rglob("*.html")}
+        dead = []
+        for path, page in pages.items():
+            for link in page.links:
+                parts = urlsplit(link)
+                if link == "data:,":  # the empty icon
+                    continue
+                if parts.scheme in {"http", "https"} and parts.netloc:
+                    continue
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                whole = not parts.scheme and target.is_file() and target.is_relative_to(self.out.resolve())
+                anchored = not parts.fragment or unquote(parts.fragment) in getattr(pages.get(target), "anchors", ())
+                if not whole or not anchored:
+                    dead.append((str(path.relative_to(self.out.resolve())), link))
+        return dead
 
 
 def plain(frame):
@@ -178,22 +209,3 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.pieces.append(data)
-
-
-def dead_links(out):
-    """Give each link of a page that leads to no file or anchor of the report, or out of it."""
-    pages = {path.resolve(): Page.of(path) for path in out.rglob("*.html")}
-    dead = []
-    for path, page in pages.items():
-        for link in page.links:
-            parts = urlsplit(link)
-            if link == "data:,":  # the empty icon
-                continue
-            if parts.scheme in {"http", "https"} and parts.netloc:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            whole = not parts.scheme and target.is_file() and target.is_relative_to(out.resolve())
-            anchored = not parts.fragment or unquote(parts.fragment) in getattr(pages.get(target), "anchors", ())
-            if not whole or not anchored:
-                dead.append((str(path.relative_to(out.resolve())), link))
-    return dead

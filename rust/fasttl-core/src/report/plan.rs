@@ -278,8 +278,9 @@ impl Planner<'_> {
     }
 
     fn link(&mut self, at: usize, record: &Record, takes: bool, slot: usize, name: String) {
-        let url = json::member(self.index.metadata(record, self.bytes), b"url").and_then(json::unescape);
-        let Some(url) = url else { return };
+        let url = json::member(self.index.metadata(record, self.bytes), b"url").unwrap_or_default();
+        // What is no text leads nowhere, and is shown as it stands.
+        let url = json::unescape(url).unwrap_or_else(|| String::from_utf8_lossy(url).into_owned());
         let number = match self.next_number(takes) {
             Number::Standard(n) => Some(n),
             Number::Extra(_) | Number::None => None,
