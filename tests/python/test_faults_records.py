@@ -3,8 +3,9 @@
 The kind of each fault stands in the docstring; the inputs are examples of it.
 """
 
+import fasttl
 import pytest
-from fault_logs import IDS, START, Made, artifact, frame_ids, log, metrics, probe, ranked, record
+from fault_logs import IDS, START, Made, artifact, event, frame_ids, log, metrics, plain, probe, ranked, record
 
 
 @pytest.fixture
@@ -60,6 +61,36 @@ def test_b28_records_of_another_rank_are_kept_and_named(make, ranks, mine):
 
 CUT_HEAD = record('"artifact": {"name": "torn", "encoding": "string"}', "p")
 INNER = artifact("inner", "payload\nof two lines", ids=frame_ids(1))
+
+
+@pytest.mark.parametrize("order", ["aabb", "abab", "abba", "aabab"])
+@pytest.mark.parametrize("begin", ["dynamo_start", "span"])
+def test_b28_compiles_of_two_ranks_are_never_taken_for_one(make, order, begin):
+    """Kind: ranks that share a log count their compiles alike, so that ids are the same."""
+    span = ['"name": "dynamo"', '"ph": "B"', '"ts": 1796000000000001.5']
+    parts = {}
+    for rank, letter in enumerate("ab"):
+        ids = ranked(rank)
+        took = f'"entire_frame_compile_time_s": {rank + 1}.5, "guard_count": {rank}'
+        begins = record(START, ids=ids) if begin == "dynamo_start" else event(span, ids=ids)
+        parts[letter] = iter([begins, metrics(took, ids=ids), artifact(f"late {letter}", "p", ids=ids)])
+    made = make(b"".join(next(parts[letter]) for letter in order))
+    rows = made.rows("frames", "rank", "compile_id", "status", "entire_frame_s", "guards")
+    assert rows == [(0, "0/0", "ok", 1.5, 0), (1, "0/0", "ok", 2.5, 1)]
+    assert set(made.rows("records", "rank", "generation")) == {(0, 0), (1, 1)}
+    assert made.dead_links() == []
+
+
+@pytest.mark.shared
+def test_b27_the_real_log(shared):
+    """Kind: a process whose first records tell no rank, as PyTorch writes it."""
+    trace = fasttl.load(shared / "traces" / "dist_late_init")
+    assert sorted(trace.files["rank"]) == [0, 1]
+    assert trace.records["rank"].null_count() == 0
+    assert trace.problems.height == 0
+    assert sorted(plain(trace.frames).select("rank", "compile_id").rows()) == [
+        (rank, number) for rank in (0, 1) for number in ("0/0", "1/0")
+    ]
 
 
 @pytest.mark.parametrize(

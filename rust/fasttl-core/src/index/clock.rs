@@ -139,3 +139,46 @@ fn assign_near<'r>(records: impl Iterator<Item = &'r mut Record>, mut near: i64)
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::format::time::iso;
+    use crate::index::{IndexOptions, index};
+    use crate::job::Job;
+
+    fn times(log: &str, modified_us: i64) -> Vec<String> {
+        let index = index(log.as_bytes(), modified_us, IndexOptions::default(), &Job::default()).unwrap();
+        index.records.iter().map(|r| r.time_us.map(iso).unwrap_or_default().replace(".000000", "")).collect()
+    }
+
+    fn untold(wall: &str) -> String {
+        format!("V{wall}.000000 1 x.py:1] {{\"x\": {{}}}}\n")
+    }
+
+    fn told(wall: &str, ts: i64) -> String {
+        let head = "\"chromium_event\": {}, \"has_payload\": \"0\"";
+        format!("V{wall}.000000 1 x.py:1] {{{head}}}\n\t{{\"ph\": \"B\", \"ts\": {ts}}}\n")
+    }
+
+    #[test]
+    fn an_hour_that_comes_twice_is_told_apart() {
+        // 2025-10-26 00:59:00 UTC, one minute before summer time ends in Berlin.
+        let utc = 1_761_440_340_000_000;
+        let log = [
+            told("1026 02:59:00", utc),
+            untold("1026 02:59:59"),
+            untold("1026 02:00:01"),
+            told("1026 02:00:05", utc + 65_000_000),
+        ];
+        let times = times(&log.concat(), 0);
+        assert_eq!(times, ["2025-10-26T00:59:00", "2025-10-26T00:59:59", "2025-10-26T01:00:01", "2025-10-26T01:00:05"]);
+    }
+
+    #[test]
+    fn a_leap_day_tells_the_year_of_the_log() {
+        let log = [untold("0228 23:00:00"), untold("0229 12:00:00"), untold("0301 00:00:00")];
+        // The file is of 2026.
+        let times = times(&log.concat(), 1_780_000_000_000_000);
+        assert_eq!(times, ["2024-02-28T23:00:00", "2024-02-29T12:00:00", "2024-03-01T00:00:00"]);
+    }
+}
