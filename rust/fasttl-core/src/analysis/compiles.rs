@@ -434,7 +434,7 @@ fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: boo
         Status::Missing
     } else if failed {
         Status::Error
-    } else if any(&|f| f.int("graph_op_count").unwrap_or(0) == 0) {
+    } else if any(&has_no_ops) {
         Status::Empty
     } else if restarted || broke {
         Status::Break
@@ -455,13 +455,19 @@ fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: boo
     compile.unfinished = compile.start.is_some() && all.is_empty() && !compile.ended;
 }
 
+/// Whether metrics tell of a graph with nothing in it, or of none. A count of another type tells neither.
+fn has_no_ops(fields: &Fields<'_>) -> bool {
+    fields.get("graph_op_count").is_none() || fields.int("graph_op_count") == Some(0)
+}
+
 /// The first reason of a `recompile_reasons` payload: a JSON list, or since PyTorch 2.11 bare text where there
 /// is one.
 fn first_reason(text: &[u8]) -> Option<String> {
-    if let Ok(list) = serde_json::from_slice::<Vec<String>>(text) {
-        return list.into_iter().next();
+    let element = |value: &[u8]| json::unescape(value).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned());
+    match json::only_value(text) {
+        Ok((list, _)) if text.get(list.start) == Some(&b'[') => json::elements(text.get(list)?)?.next().map(element),
+        _ => Some(element(text)),
     }
-    Some(json::unescape(text).unwrap_or_else(|| String::from_utf8_lossy(text).into_owned()))
 }
 
 impl Compile {
@@ -483,5 +489,36 @@ impl Compile {
     /// Whether the frame had been compiled before.
     pub fn is_recompile(&self) -> bool {
         self.id.frame_compile_id.is_some_and(|n| n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_is_read_whatever_stands_beside_it() {
+        let first = |text: &str| first_reason(text.as_bytes());
+        assert_eq!(first(r#"["0/0: x", "0/1: y"]"#).unwrap(), "0/0: x");
+        assert_eq!(first(r#"["0/0: \udc80", 3, NaN]"#).unwrap(), "0/0: \u{FFFD}");
+        assert_eq!(first(r#"[{"a": 1}, "0/1: y"]"#).unwrap(), r#"{"a": 1}"#);
+        assert_eq!(first("0/0: tensor 'x'").unwrap(), "0/0: tensor 'x'");
+        assert_eq!(first("\"0/0: x\"").unwrap(), "0/0: x");
+        assert_eq!(first("[0/0] x").unwrap(), "[0/0] x");
+        assert_eq!(first("[]"), None);
+    }
+
+    #[test]
+    fn a_count_of_another_type_is_no_empty_graph() {
+        for (members, empty) in [
+            (r#"{"graph_op_count": 0}"#, true),
+            (r#"{"graph_op_count": null}"#, true),
+            ("{}", true),
+            (r#"{"graph_op_count": 5.0}"#, false),
+            (r#"{"graph_op_count": "5"}"#, false),
+            (r#"{"graph_op_count": NaN}"#, false),
+        ] {
+            assert_eq!(has_no_ops(&metrics_fields(members.as_bytes())), empty, "{members}");
+        }
     }
 }

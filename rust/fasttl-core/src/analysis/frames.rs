@@ -27,9 +27,17 @@ fn build(trace: &Trace) -> Result<Table> {
         }
     }
     let builder = TableBuilder::new(&rows)
-        .i32("rank", "Rank of the file; null where the log has none.", |r| r.log.rank)
+        .i32(
+            "rank",
+            "Rank of the process: as its first record says, else as the file; null where the log has none.",
+            |r| r.log.index.records.get(r.compile.first).and_then(|record| record.rank).or(r.log.rank),
+        )
         .u32("file", "Number of the log: row of `files`.", |r| Some(r.file))
-        .u32("generation", "How often compile ids had started again in this file.", |r| Some(r.compile.generation))
+        .u32(
+            "generation",
+            "How often compile ids had started again in this file (`torch._dynamo.reset()`, or another rank's).",
+            |r| Some(r.compile.generation),
+        )
         .name("compile_id", "Compile id without attempt.", |r| Some(Cow::Owned(r.compile.id.to_string())))
         .i64("frame_id", "Number of the code frame, in order of first compile.", |r| r.compile.id.frame_id)
         .i64("frame_compile_id", "How often the frame had been compiled before.", |r| r.compile.id.frame_compile_id)

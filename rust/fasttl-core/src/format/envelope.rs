@@ -16,7 +16,7 @@ pub struct Envelope<'a> {
     /// Where the metadata stands in the text.
     pub metadata: Range<usize>,
     /// Rank of the process, where a process group was initialised.
-    pub rank: Option<i64>,
+    pub rank: Option<i32>,
     /// The ids.
     pub id: CompileId,
     /// Value of `has_payload`, as it stands between its quotes.
@@ -73,11 +73,11 @@ impl<'a> Envelope<'a> {
         let key = scanner.slice(key);
         let value = scanner.slice(range.clone());
         match key {
-            b"rank" => self.number(key, value, |e| &mut e.rank),
-            b"compiled_autograd_id" => self.number(key, value, |e| &mut e.id.compiled_autograd_id),
-            b"frame_id" => self.number(key, value, |e| &mut e.id.frame_id),
-            b"frame_compile_id" => self.number(key, value, |e| &mut e.id.frame_compile_id),
-            b"attempt" => self.number(key, value, |e| &mut e.id.attempt),
+            b"rank" => self.number(key, value, |e| &mut e.rank, rank),
+            b"compiled_autograd_id" => self.number(key, value, |e| &mut e.id.compiled_autograd_id, json::integer),
+            b"frame_id" => self.number(key, value, |e| &mut e.id.frame_id, json::integer),
+            b"frame_compile_id" => self.number(key, value, |e| &mut e.id.frame_compile_id, json::integer),
+            b"attempt" => self.number(key, value, |e| &mut e.id.attempt, json::integer),
             b"has_payload" => match value {
                 [b'"', inner @ .., b'"'] => self.has_payload = Some(inner),
                 b"null" => {}
@@ -99,11 +99,17 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn number(&mut self, key: &'a [u8], value: &[u8], field: impl Fn(&mut Self) -> &mut Option<i64>) {
+    fn number<N>(
+        &mut self,
+        key: &'a [u8],
+        value: &[u8],
+        field: impl Fn(&mut Self) -> &mut Option<N>,
+        read: impl Fn(&[u8]) -> Option<N>,
+    ) {
         if value == b"null" {
             return;
         }
-        let number = json::integer(value);
+        let number = read(value);
         if field(self).is_some() {
             self.faults.push((FieldFault::Twice, key));
         }
@@ -112,6 +118,11 @@ impl<'a> Envelope<'a> {
         }
         *field(self) = number;
     }
+}
+
+/// A rank; PyTorch gives -1 to a process outside of the group, which is none.
+fn rank(value: &[u8]) -> Option<i32> {
+    json::integer(value).and_then(|rank| i32::try_from(rank).ok()).filter(|rank| *rank >= 0)
 }
 
 #[cfg(test)]
@@ -149,6 +160,21 @@ mod tests {
                 (FieldFault::BadValue, b"stack")
             ]
         );
+    }
+
+    #[test]
+    fn a_rank_is_a_number_that_counts_processes() {
+        for (value, rank) in [("0", Some(0)), ("2147483647", Some(i32::MAX)), ("null", None)] {
+            let text = format!(r#"{{"x": {{}}, "rank": {value}}}"#);
+            let envelope = parse(text.as_bytes()).unwrap();
+            assert_eq!((envelope.rank, envelope.faults.len()), (rank, 0), "{value}");
+        }
+        for value in ["-1", "2147483648", "\"0\"", "1.0", "[0]", "true", "NaN"] {
+            let text = format!(r#"{{"x": {{}}, "rank": {value}, "frame_id": 7}}"#);
+            let envelope = parse(text.as_bytes()).unwrap();
+            assert_eq!((envelope.rank, envelope.id.frame_id), (None, Some(7)), "{value}");
+            assert_eq!(envelope.faults, [(FieldFault::BadValue, &b"rank"[..])], "{value}");
+        }
     }
 
     #[test]

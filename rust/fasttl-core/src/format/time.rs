@@ -32,6 +32,18 @@ impl WallTime {
         (self.0 >> 37) * 24 + (self.0 & ((1 << 37) - 1)) / 3_600_000_000
     }
 
+    /// Whether it is a day that only leap years have.
+    pub const fn is_leap_day(self) -> bool {
+        self.month() == 2 && self.day() == 29
+    }
+
+    /// Whether a clock that showed `latest` on the same day must have been set to show this: by a quarter of an
+    /// hour at least, since records of several threads come a little out of order.
+    pub const fn is_set_back_from(self, latest: Self) -> bool {
+        const QUARTER: u64 = 15 * 60 * 1_000_000;
+        self.0 >> 37 == latest.0 >> 37 && self.0 + QUARTER <= latest.0
+    }
+
     /// Microseconds since 1970 of this wall time in `year`, as if the zone were UTC.
     pub fn in_year(self, year: i64) -> i64 {
         let days = days_from_civil(year, self.month().cast_signed(), self.day().cast_signed());
@@ -45,12 +57,18 @@ impl WallTime {
         [year - 1, year, year + 1].map(|y| self.in_year(y)).into_iter().min_by_key(distance).unwrap_or_default()
     }
 
-    /// Microseconds since 1970, as if the zone were UTC, in the latest year that is not after `limit_us`.
+    /// Microseconds since 1970, as if the zone were UTC, in the latest year that has this day and is not after
+    /// `limit_us`.
     pub fn latest_before(self, limit_us: i64) -> i64 {
         let year = civil_from_days(limit_us.div_euclid(DAY_US)).0;
-        let this = self.in_year(year);
-        if this <= limit_us { this } else { self.in_year(year - 1) }
+        // Two leap years are at most eight years apart.
+        let fits = |year: &i64| self.in_year(*year) <= limit_us && (!self.is_leap_day() || is_leap_year(*year));
+        self.in_year((year - 8..=year).rev().find(fits).unwrap_or(year - 1))
     }
+}
+
+const fn is_leap_year(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar
@@ -102,12 +120,26 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_is_set_back_is_seen() {
+        let at = |day, hour, minute| WallTime::new(10, day, hour, minute, 0, 0).unwrap();
+        assert!(at(26, 2, 0).is_set_back_from(at(26, 2, 15)));
+        assert!(!at(26, 2, 1).is_set_back_from(at(26, 2, 15)));
+        assert!(!at(26, 2, 59).is_set_back_from(at(26, 2, 0)));
+        assert!(!at(25, 23, 0).is_set_back_from(at(26, 0, 0)));
+    }
+
+    #[test]
     fn years_are_found() {
         let new_year = WallTime::new(1, 1, 0, 0, 1, 0).unwrap();
         let near = days_from_civil(2025, 12, 31) * DAY_US;
         assert_eq!(iso(new_year.nearest(near)), "2026-01-01T00:00:01.000000");
         let december = WallTime::new(12, 31, 23, 0, 0, 0).unwrap();
         assert_eq!(iso(december.latest_before(days_from_civil(2026, 3, 1) * DAY_US)), "2025-12-31T23:00:00.000000");
+        let leap = WallTime::new(2, 29, 12, 0, 0, 0).unwrap();
+        for (limit, year) in [((2026, 3, 1), 2024), ((2024, 2, 29), 2020), ((2024, 3, 1), 2024), ((1903, 1, 1), 1896)] {
+            let limit = days_from_civil(limit.0, limit.1, limit.2) * DAY_US;
+            assert_eq!(iso(leap.latest_before(limit)), format!("{year}-02-29T12:00:00.000000"));
+        }
         assert_eq!(WallTime::new(2, 30, 0, 0, 0, 0), None);
         assert_eq!(WallTime::new(13, 1, 0, 0, 0, 0), None);
     }

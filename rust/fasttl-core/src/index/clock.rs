@@ -46,7 +46,8 @@ struct Anchor {
     offset_us: i64,
 }
 
-/// One anchor for each hour of wall time, in file order: enough to see a clock that is set.
+/// One anchor for each hour of wall time, in file order, and one more where an hour is gone through again: enough
+/// to see a clock that is set for summer or winter.
 fn anchors(records: &[Record], bytes: &[u8], line_end: LineEnd) -> Vec<Anchor> {
     let events = |r: &Record| r.kind.is(Kind::ChromiumEvent);
     let metrics = |r: &Record| matches!(r.kind, KindId::Known(Kind::CompilationMetrics | Kind::BwdCompilationMetrics));
@@ -56,17 +57,22 @@ fn anchors(records: &[Record], bytes: &[u8], line_end: LineEnd) -> Vec<Anchor> {
 
 fn collect(records: &[Record], wanted: impl Fn(&Record) -> bool, time: impl Fn(&Record) -> Option<i64>) -> Vec<Anchor> {
     let mut anchors = Vec::new();
-    let mut hour = None;
+    // The latest time of the stretch at hand, the record that it begins with, and whether it has its anchor.
+    let (mut latest, mut begins, mut anchored) = (None::<WallTime>, 0, false);
     for (index, record) in records.iter().enumerate() {
         let Some(wall) = record.wall else { continue };
-        if hour == Some(wall.hour_key()) || !wanted(record) {
+        if latest.is_none_or(|latest| latest.hour_key() != wall.hour_key() || wall.is_set_back_from(latest)) {
+            (latest, begins, anchored) = (Some(wall), index, false);
+        }
+        latest = latest.max(Some(wall));
+        if anchored || !wanted(record) {
             continue;
         }
         if let Some(utc_us) = time(record)
             && let Some(offset_us) = offset(wall, utc_us)
         {
-            anchors.push(Anchor { index, utc_us, offset_us });
-            hour = Some(wall.hour_key());
+            anchors.push(Anchor { index: begins, utc_us, offset_us });
+            anchored = true;
         }
     }
     anchors
@@ -111,16 +117,68 @@ fn micros(number: &[u8], scale: f64) -> Option<i64> {
     (micros.is_finite() && micros.abs() < 9e15).then_some(micros as i64)
 }
 
-/// Without any absolute time: the year in which the last record is not after the file's own time. A day is
-/// allowed for zones ahead of UTC; within the file the year follows from the record before.
+/// Without any absolute time: the year in which the last record is not after the file's own time, or the last one
+/// of a February 29, which not every year has. A day is allowed for zones ahead of UTC; within the file the year
+/// follows from the record beside.
 fn assign_by_file_time(records: &mut [Record], modified_us: i64) {
-    let mut near = None;
-    for record in records.iter_mut().rev() {
+    let last = |wanted: fn(WallTime) -> bool| records.iter().rposition(|r| r.wall.is_some_and(wanted));
+    let Some(start) = last(WallTime::is_leap_day).or_else(|| last(|_| true)) else { return };
+    let limit = modified_us.saturating_add(MOST_US);
+    let (before, after) = records.split_at_mut(start);
+    let Some(near) = after.first().and_then(|r| r.wall).map(|wall| wall.latest_before(limit)) else { return };
+    assign_near(after.iter_mut(), near);
+    assign_near(before.iter_mut().rev(), near);
+}
+
+/// To each record the time that is nearest to that of the one before it.
+fn assign_near<'r>(records: impl Iterator<Item = &'r mut Record>, mut near: i64) {
+    for record in records {
         if let Some(wall) = record.wall {
-            let limit = modified_us.saturating_add(MOST_US);
-            let at = near.map_or_else(|| wall.latest_before(limit), |near| wall.nearest(near));
-            record.time_us = Some(at);
-            near = Some(at);
+            near = wall.nearest(near);
+            record.time_us = Some(near);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::time::iso;
+    use crate::index::{IndexOptions, index};
+    use crate::job::Job;
+
+    fn times(log: &str, modified_us: i64) -> Vec<String> {
+        let index = index(log.as_bytes(), modified_us, IndexOptions::default(), &Job::default()).unwrap();
+        index.records.iter().map(|r| r.time_us.map(iso).unwrap_or_default().replace(".000000", "")).collect()
+    }
+
+    fn untold(wall: &str) -> String {
+        format!("V{wall}.000000 1 x.py:1] {{\"x\": {{}}}}\n")
+    }
+
+    fn told(wall: &str, ts: i64) -> String {
+        let head = "\"chromium_event\": {}, \"has_payload\": \"0\"";
+        format!("V{wall}.000000 1 x.py:1] {{{head}}}\n\t{{\"ph\": \"B\", \"ts\": {ts}}}\n")
+    }
+
+    #[test]
+    fn an_hour_that_comes_twice_is_told_apart() {
+        // 2025-10-26 00:59:00 UTC, one minute before summer time ends in Berlin.
+        let utc = 1_761_440_340_000_000;
+        let log = [
+            told("1026 02:59:00", utc),
+            untold("1026 02:59:59"),
+            untold("1026 02:00:01"),
+            told("1026 02:00:05", utc + 65_000_000),
+        ];
+        let times = times(&log.concat(), 0);
+        assert_eq!(times, ["2025-10-26T00:59:00", "2025-10-26T00:59:59", "2025-10-26T01:00:01", "2025-10-26T01:00:05"]);
+    }
+
+    #[test]
+    fn a_leap_day_tells_the_year_of_the_log() {
+        let log = [untold("0228 23:00:00"), untold("0229 12:00:00"), untold("0301 00:00:00")];
+        // The file is of 2026.
+        let times = times(&log.concat(), 1_780_000_000_000_000);
+        assert_eq!(times, ["2024-02-28T23:00:00", "2024-02-29T12:00:00", "2024-03-01T00:00:00"]);
     }
 }

@@ -30,7 +30,7 @@ impl Strings {
     }
 
     /// Definitions that give an id another text than it had: place and id.
-    pub(super) fn redefined(&self) -> impl Iterator<Item = (u64, i64)> + '_ {
+    pub(crate) fn redefined(&self) -> impl Iterator<Item = (u64, i64)> + '_ {
         self.defs.windows(2).filter_map(|pair| match pair {
             [a, b] if a.id == b.id && a.text != b.text => Some((b.offset, b.id)),
             _ => None,

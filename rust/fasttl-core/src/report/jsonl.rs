@@ -2,11 +2,15 @@
 //! prefixes and the file that holds their payload.
 //!
 //! A head is copied as it stands, with the fields added before its closing brace. One that is not plain is
-//! made strict JSON first.
+//! made strict JSON first, and a field whose name it has already gets another one.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use rustc_hash::FxHashSet;
+
 use super::names::RelPath;
+use crate::format::json;
 use crate::format::kind::Kind;
 use crate::format::strict::to_strict;
 use crate::format::time::iso;
@@ -30,44 +34,38 @@ pub(super) fn write(
         while files.peek().is_some_and(|(n, _)| *n < at) {
             files.next();
         }
-        if record.kind.is(Kind::Str) || record.kind.is(Kind::ChromiumEvent) {
+        if !has_line(record) {
             continue;
         }
         let file = files.peek().filter(|(n, _)| *n == at).map(|(_, path)| path.as_str());
         let fields = Fields { log, record, sources: &sources, file };
         let head = log.index.json(record, bytes);
-        let open = head.strip_suffix(b"}").filter(|_| record.plain);
-        match open {
-            // A single-line head with no key of these names: the fields can follow.
-            Some(open) if !has_own(log, record) => {
-                out.write_all(open)?;
-                out.write_all(if open.trim_ascii_end() == b"{" { b"" } else { b", " })?;
-                fields.write(out)?;
-                out.write_all(b"}\n")?;
-            }
-            _ => {
-                let mut object: serde_json::Map<String, serde_json::Value> =
-                    serde_json::from_slice(&to_strict(head)).unwrap_or_default();
-                let mut added = b"{".to_vec();
-                fields.write(&mut added)?;
-                added.push(b'}');
-                let added: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&added)?;
-                for (key, value) in added {
-                    // The log's own key keeps its name.
-                    let key = if object.contains_key(&key) { format!("header_{key}") } else { key };
-                    object.insert(key, value);
-                }
-                writeln!(out, "{}", serde_json::Value::Object(object))?;
-            }
-        }
+        let strict = if record.plain { Cow::Borrowed(head) } else { to_strict(head) };
+        let open = strict.strip_suffix(b"}").unwrap_or(&strict);
+        out.write_all(open)?;
+        out.write_all(if open.trim_ascii_end() == b"{" { b"" } else { b", " })?;
+        fields.write(out, &taken_names(log, record, &strict))?;
+        out.write_all(b"}\n")?;
     }
     Ok(())
 }
 
-/// Whether a plain head may have a key that is added here: only as its kind.
-fn has_own(log: &Log, record: &Record) -> bool {
-    let kind = log.index.names.kind(record.kind);
-    ["timestamp", "thread", "pathname", "lineno", "payload_filename"].contains(&kind)
+/// The fields that are added to a head.
+const ADDED: [&str; 5] = ["timestamp", "thread", "pathname", "lineno", "payload_filename"];
+
+/// Those of their names that the head has as keys of its own; a plain one has them only as its kind.
+fn taken_names(log: &Log, record: &Record, head: &[u8]) -> Vec<&'static str> {
+    if record.plain && !ADDED.contains(&log.index.names.kind(record.kind)) {
+        return Vec::new();
+    }
+    let mut taken = Vec::new();
+    // A head whose JSON is broken is no record, so the walk reaches the end.
+    let _ = json::each_member(head, |key, _| {
+        let key = json::unescape_inner(key);
+        taken.extend(ADDED.iter().filter(|name| **name == key));
+        true
+    });
+    taken
 }
 
 /// A JSON string.
@@ -85,34 +83,36 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Writes the members of a JSON object.
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the members of a JSON object. The log's own keys keep their names: `taken` ones are not given again.
+    fn write(&self, out: &mut dyn Write, taken: &[&str]) -> io::Result<()> {
         let record = self.record;
+        let own = |name: &str| if taken.contains(&name) { "header_" } else { "" };
         match record.time_us {
             Some(us) => {
                 let zone = if self.log.index.utc_offset_s.is_some() { "Z" } else { "" };
-                write!(out, "\"timestamp\": \"{}{zone}\"", iso(us))?;
+                write!(out, "\"{}timestamp\": \"{}{zone}\"", own("timestamp"), iso(us))?;
             }
-            None => out.write_all(b"\"timestamp\": null")?,
+            None => write!(out, "\"{}timestamp\": null", own("timestamp"))?,
         }
         match record.thread {
-            Some(thread) => write!(out, ", \"thread\": {thread}")?,
-            None => out.write_all(b", \"thread\": null")?,
+            Some(thread) => write!(out, ", \"{}thread\": {thread}", own("thread"))?,
+            None => write!(out, ", \"{}thread\": null", own("thread"))?,
         }
         let source = self.sources.get(record.source as usize).map_or("\"\"", String::as_str);
-        write!(out, ", \"pathname\": {source}")?;
+        write!(out, ", \"{}pathname\": {source}", own("pathname"))?;
         match record.source_line {
-            NONE => out.write_all(b", \"lineno\": null")?,
-            line => write!(out, ", \"lineno\": {line}")?,
+            NONE => write!(out, ", \"{}lineno\": null", own("lineno"))?,
+            line => write!(out, ", \"{}lineno\": {line}", own("lineno"))?,
         }
         match self.file {
-            Some(file) => write!(out, ", \"payload_filename\": {}", quoted(file)),
+            Some(file) => write!(out, ", \"{}payload_filename\": {}", own("payload_filename"), quoted(file)),
             None => Ok(()),
         }
     }
 }
 
-/// The strings by id. Where ids are far apart, those beyond the dense part stand in an object.
+/// The strings by id. Where ids are far apart, those beyond the dense part stand in an object. Of an id that was
+/// given several texts these have the last, as in the standard report, and a further object has all of them.
 fn write_strings(out: &mut dyn Write, index: &Index) -> io::Result<()> {
     let defs = index.strings.defs();
     let limit = defs.len() * SPARSE + 1000;
@@ -132,8 +132,31 @@ fn write_strings(out: &mut dyn Write, index: &Index) -> io::Result<()> {
         }
     }
     let mut line = serde_json::json!({ "string_table": dense });
-    if let (false, Some(object)) = (sparse.is_empty(), line.as_object_mut()) {
-        object.insert("sparse_strings".to_owned(), sparse.into());
+    for (name, object) in [("sparse_strings", sparse), ("redefined_strings", redefined(index))] {
+        if let (false, Some(line)) = (object.is_empty(), line.as_object_mut()) {
+            line.insert(name.to_owned(), object.into());
+        }
     }
     writeln!(out, "{line}")
+}
+
+/// All texts of the ids that have several, each with the line of the file from which on it holds.
+fn redefined(index: &Index) -> serde_json::Map<String, serde_json::Value> {
+    let ids: FxHashSet<i64> = index.strings.redefined().map(|(_, id)| id).collect();
+    // The file begins with the strings, so that the first record stands on line 2.
+    let lines: Vec<u64> = index.records.iter().filter(|r| has_line(r)).map(|r| r.offset).collect();
+    let mut texts = serde_json::Map::new();
+    for def in index.strings.defs().iter().filter(|def| ids.contains(&def.id)) {
+        let from = lines.partition_point(|offset| *offset < def.offset) + 2;
+        let all = texts.entry(def.id.to_string()).or_insert_with(|| serde_json::json!([]));
+        if let Some(all) = all.as_array_mut() {
+            all.push(serde_json::json!({ "from_line": from, "text": def.text }));
+        }
+    }
+    texts
+}
+
+/// Whether a record has a line here.
+fn has_line(record: &Record) -> bool {
+    !record.kind.is(Kind::Str) && !record.kind.is(Kind::ChromiumEvent)
 }

@@ -132,8 +132,8 @@ struct Planner<'a> {
     /// MD5s of which the log has a whole payload.
     whole: FxHashSet<[u8; 16]>,
     by_content: FxHashMap<([u8; 16], Content), RelPath>,
-    /// Dumped sources by name, with the md5 of what they hold.
-    dumps: FxHashMap<String, ([u8; 16], RelPath)>,
+    /// Dumped sources by name, with the md5 of what they hold where it is known.
+    dumps: FxHashMap<String, (Option<[u8; 16]>, RelPath)>,
     plan: Plan,
 }
 
@@ -210,7 +210,10 @@ impl Planner<'_> {
             Output::Page if kind == Kind::DynamoGuards => (kind.info().name.to_owned(), "html", Content::Guards),
             Output::Page | Output::Extra => (kind.info().name.to_owned(), "html", Content::Metrics),
         };
-        let standard = takes && known != Output::Extra && (kind != Kind::Artifact || has_file(record));
+        let standard = takes
+            && known != Output::Extra
+            && (kind != Kind::Artifact || has_file(record))
+            && (kind != Kind::DynamoGuards || self.guards_are_strict(record));
         let number = self.next_number(standard);
         let folder = self.index.names.id(record).folder();
         let path = self.namer.path(&folder, &name, number, ending);
@@ -278,8 +281,9 @@ impl Planner<'_> {
     }
 
     fn link(&mut self, at: usize, record: &Record, takes: bool, slot: usize, name: String) {
-        let url = json::member(self.index.metadata(record, self.bytes), b"url").and_then(json::unescape);
-        let Some(url) = url else { return };
+        let url = json::member(self.index.metadata(record, self.bytes), b"url").unwrap_or_default();
+        // What is no text leads nowhere, and is shown as it stands.
+        let url = json::unescape(url).unwrap_or_else(|| String::from_utf8_lossy(url).into_owned());
         let number = match self.next_number(takes) {
             Number::Standard(n) => Some(n),
             Number::Extra(_) | Number::None => None,
@@ -296,13 +300,15 @@ impl Planner<'_> {
             Number::Standard(n) => Some(n),
             Number::Extra(_) | Number::None => None,
         };
+        // The md5 in the head of a damaged payload is not that of its text.
+        let holds = record.payload.is_whole().then_some(record.md5);
         let path = match self.dumps.get(&stem) {
-            Some((md5, path)) if *md5 == record.md5 => path.clone(),
+            Some((md5, path)) if holds.is_some() && *md5 == holds => path.clone(),
             before => {
                 let again = if before.is_some() { self.next_number(false) } else { Number::None };
                 let path = self.namer.path("dump_file", &stem, again, "html");
                 self.plan.files.push(Planned { record: at, content: Content::Dump, path: path.clone() });
-                self.dumps.entry(stem).or_insert_with(|| (record.md5, path.clone()));
+                self.dumps.entry(stem).or_insert_with(|| (holds, path.clone()));
                 path
             }
         };
@@ -340,7 +346,14 @@ impl Planner<'_> {
 
     fn guards_are_readable(&self, record: &Record) -> bool {
         let text = self.index.payload(record, self.bytes).text();
-        serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(&text).is_ok()
+        json::only_value(&text).is_ok() && text.trim_ascii_start().starts_with(b"[")
+    }
+
+    /// The standard reader writes no page of guards that it cannot read.
+    fn guards_are_strict(&self, record: &Record) -> bool {
+        let text = self.index.payload(record, self.bytes).text();
+        let guards = serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(&text);
+        guards.is_ok_and(|all| all.iter().all(|guard| guard.get("code").is_some_and(serde_json::Value::is_string)))
     }
 }
 

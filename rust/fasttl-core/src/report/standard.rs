@@ -28,12 +28,25 @@ pub(super) fn taken(index: &Index, bytes: &[u8]) -> Vec<bool> {
     taken
 }
 
-/// Whether an unusual head is one that a strict reader takes: unknown keys do not trouble it.
+/// Whether an unusual head is one that a strict reader takes: unknown keys do not trouble it, but it reads what
+/// they hold. Inside of metadata it passes over them.
 fn plain_enough(index: &Index, record: &Record, bytes: &[u8]) -> bool {
     let head = index.json(record, bytes);
-    serde_json::from_slice::<serde::de::IgnoredAny>(head).is_ok()
-        && json::member(head, b"rank").is_none_or(|rank| rank == b"null" || unsigned(rank))
+    let mut others_read = true;
+    let walked = json::each_member(head, |key, value| {
+        let known = KEYS.contains(&key) || Kind::by_name(key).is_some();
+        others_read &= known || serde_json::from_slice::<serde_json::Value>(value).is_ok();
+        others_read
+    });
+    walked.is_ok()
+        && others_read
+        && serde_json::from_slice::<serde::de::IgnoredAny>(head).is_ok()
+        && json::member(head, b"rank").is_none_or(|rank| rank == b"null" || fits(Unsigned32, rank))
 }
+
+/// Keys that it has fields for, beside those of kinds.
+const KEYS: [&[u8]; 7] =
+    [b"rank", b"compiled_autograd_id", b"frame_id", b"frame_compile_id", b"attempt", b"has_payload", b"stack"];
 
 /// Whether the metadata has the types that the reader wants, for kinds that become files.
 fn typed(index: &Index, record: &Record, bytes: &[u8]) -> bool {
@@ -118,10 +131,47 @@ fn fits(want: Want, value: &[u8]) -> bool {
     }
 }
 
+/// Whether a value is a text for it: one with half a surrogate pair is none.
 fn is_text(value: &[u8]) -> bool {
-    value.starts_with(b"\"")
+    let escaped = memchr::memchr(b'\\', value).is_some();
+    value.starts_with(b"\"") && (!escaped || serde_json::from_slice::<String>(value).is_ok())
 }
 
 fn unsigned(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok_and(|n| n.parse::<u64>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{IndexOptions, index};
+    use crate::job::Job;
+
+    #[test]
+    fn what_the_standard_reader_drops_takes_no_number() {
+        let prefix = "V1129 23:59:59.000001 1 x.py:1] ";
+        let takes = |head: &str| {
+            let log = format!("{prefix}{head}\n");
+            let index = index(log.as_bytes(), 0, IndexOptions::default(), &Job::default()).unwrap();
+            taken(&index, log.as_bytes())[0]
+        };
+        for head in [
+            r#"{"artifact": {"name": "\ud83d\ude00", "encoding": "string", "x": "\udc80"}}"#,
+            r#"{"artifact": {"name": "a", "encoding": "string"}, "x": [1]}"#,
+            r#"{"compilation_metrics": {"co_name": "f", "new": "\udc80"}, "rank": 4294967295}"#,
+            r#"{"dynamo_output_graph": {"sizes": {"\udc80": 1}}}"#,
+        ] {
+            assert!(takes(head), "{head}");
+        }
+        for head in [
+            r#"{"artifact": {"name": "\udc80", "encoding": "string"}}"#,
+            r#"{"artifact": {"name": "a", "encoding": "string"}, "x": "\udc80"}"#,
+            r#"{"compilation_metrics": {"co_name": "\udc80"}}"#,
+            r#"{"compilation_metrics": {"new": NaN}}"#,
+            r#"{"artifact": {"name": "a", "encoding": "string"}, "rank": -1}"#,
+            r#"{"artifact": {"name": "a", "encoding": "string"}, "rank": 4294967296}"#,
+        ] {
+            assert!(!takes(head), "{head}");
+        }
+    }
 }

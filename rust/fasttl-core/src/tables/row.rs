@@ -48,7 +48,7 @@ pub(crate) fn compile_columns<'r, R>(
         .u32("file", "Number of the log: row of `files`.", move |r| Some(row(r).file))
         .u32(
             "generation",
-            "How often compile ids had started again in this file (`torch._dynamo.reset()`).",
+            "How often compile ids had started again in this file (`torch._dynamo.reset()`, or another rank's).",
             move |r| Some(row(r).record.generation),
         )
         .name("compile_id", "Compile id as PyTorch prints it, attempt included: `0/1`, `0/1_2`, `!0/1/0`.", move |r| {

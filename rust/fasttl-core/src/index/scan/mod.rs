@@ -300,7 +300,7 @@ impl<'a> Scan<'a> {
             id: chunk.ids.id(&envelope.id),
             subgraph,
             generation: 0,
-            rank: envelope.rank.and_then(|rank| i32::try_from(rank).ok()),
+            rank: envelope.rank,
             encoding: Encoding::Absent,
             payload: PayloadState::None,
             mark: Mark::None,
@@ -323,9 +323,6 @@ impl<'a> Scan<'a> {
                 }
                 FieldFault::UnknownKey => self.note(ProblemKind::UnknownField, len, name.into_owned()),
             }
-        }
-        if envelope.rank.is_some_and(|rank| i32::try_from(rank).is_err()) {
-            self.note(ProblemKind::BadField, len, "rank: out of range");
         }
         for (missing, what) in [
             (prefix.time.is_none(), "time: no such date or time"),

@@ -26,7 +26,7 @@ struct Row {
 
 /// The page of the guards that the payload `text` of the record at `offset` lists.
 pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: &[u8], offset: u64) -> Result<String> {
-    // What is no list of objects has no page; see the plan.
+    // What is no list has no page; see the plan. An element that has no code is shown as it stands.
     let guards = json::elements(text).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let row = |guard: &[u8]| {
         let stack = |name: &[u8]| {
@@ -34,7 +34,9 @@ pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: 
             site.stack(&frames, offset, path.depth())
         };
         Row {
-            code: json::member(guard, b"code").and_then(json::unescape).unwrap_or_default(),
+            code: json::member(guard, b"code")
+                .and_then(json::unescape)
+                .unwrap_or_else(|| String::from_utf8_lossy(guard).into_owned()),
             user_stack: stack(b"user_stack"),
             stack: stack(b"stack"),
         }
