@@ -10,6 +10,7 @@
 )]
 
 mod common;
+mod export;
 mod input;
 mod probes;
 mod properties;

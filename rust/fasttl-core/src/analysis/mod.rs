@@ -4,6 +4,8 @@
 //! knows HTML.
 
 pub(crate) mod compiles;
+pub(crate) mod export;
+pub(crate) mod expressions;
 mod frames;
 pub(crate) mod versions;
 

@@ -20,23 +20,7 @@ pub struct Frame {
 /// The frames of a JSON array, outermost first. Elements that are no objects are empty frames; what is no
 /// array has no frames.
 pub fn parse_stack(text: &[u8]) -> Vec<Frame> {
-    let mut frames = Vec::new();
-    let mut scanner = json::Scanner::new(text);
-    if scanner.expect(b'[', "an array").is_err() {
-        return frames;
-    }
-    loop {
-        scanner.skip_space();
-        if scanner.eat(b']') {
-            return frames;
-        }
-        let Ok(value) = scanner.value() else { return frames };
-        frames.push(parse_frame(scanner.slice(value)));
-        scanner.skip_space();
-        if !scanner.eat(b',') {
-            return frames;
-        }
-    }
+    json::elements(text).into_iter().map(parse_frame).collect()
 }
 
 fn parse_frame(text: &[u8]) -> Frame {
@@ -53,6 +37,11 @@ fn parse_frame(text: &[u8]) -> Frame {
         true
     });
     frame
+}
+
+/// Whether a file belongs to PyTorch rather than to the user.
+pub fn is_framework(file: &str) -> bool {
+    file.starts_with("torch/") || file.contains("-packages/torch/") || file.contains("/torch/_dynamo/")
 }
 
 /// Reads the value of a `str` record: `["<text>", <id>]`.

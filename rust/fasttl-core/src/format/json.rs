@@ -382,6 +382,27 @@ pub fn member<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     walked.ok().and(found)
 }
 
+/// The elements of the array `text`, as they stand; of what is no whole array, those before the fault.
+pub fn elements(text: &[u8]) -> Vec<&[u8]> {
+    let mut elements = Vec::new();
+    let mut scanner = Scanner::new(text);
+    if scanner.expect(b'[', "an array").is_err() {
+        return elements;
+    }
+    loop {
+        scanner.skip_space();
+        if scanner.eat(b']') {
+            return elements;
+        }
+        let Ok(value) = scanner.value() else { return elements };
+        elements.push(scanner.slice(value));
+        scanner.skip_space();
+        if !scanner.eat(b',') {
+            return elements;
+        }
+    }
+}
+
 /// The text of a JSON string value (quotes included), with its escapes resolved; lone surrogates and
 /// bytes that are not UTF-8 become U+FFFD. `None` when `value` is no string.
 pub fn unescape(value: &[u8]) -> Option<String> {

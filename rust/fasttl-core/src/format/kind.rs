@@ -104,7 +104,7 @@ kinds! {
     GuardAddedFast = "guard_added_fast", None, "A condition on sizes was added as a guard.";
     GuardAdded = "guard_added", None, "A condition on sizes was added as a guard, with all detail.";
     PropagateRealTensors = "propagate_real_tensors", None, "A condition on data was decided by running on real values.";
-    PropagateRealTensorsProvenance = "propagate_real_tensors_provenance", None, "The same, with the origin of the condition.";
+    PropagateRealTensorsProvenance = "propagate_real_tensors_provenance", None, "A condition on data was decided by running on real values; with its origin.";
     GuardOnDataDependentError = "guard_on_data_dependent_error", None, "A condition on data that could not be decided.";
     ExpressionCreated = "expression_created", None, "A symbolic expression and those that it was made from.";
     MissingFakeKernel = "missing_fake_kernel", None, "An operator without an implementation for fake tensors.";

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 16] = [
+const TEMPLATES: [(&str, &str); 18] = [
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
     ("_help.html", include_str!("templates/_help.html")),
@@ -20,11 +20,13 @@ const TEMPLATES: [(&str, &str); 16] = [
     ("_tree.html", include_str!("templates/_tree.html")),
     ("base.html", include_str!("templates/base.html")),
     ("code.html", include_str!("templates/code.html")),
+    ("export.html", include_str!("templates/export.html")),
     ("failures.html", include_str!("templates/failures.html")),
     ("guards.html", include_str!("templates/guards.html")),
     ("job.html", include_str!("templates/job.html")),
     ("metrics.html", include_str!("templates/metrics.html")),
     ("rank.html", include_str!("templates/rank.html")),
+    ("symbolic_guard.html", include_str!("templates/symbolic_guard.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];
 

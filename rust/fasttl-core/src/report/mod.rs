@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::analysis::compiles::compiles;
+use crate::analysis::export::exports;
 use crate::error::Result;
 use crate::format::strict;
 use crate::index::KindId;
@@ -31,7 +32,7 @@ use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
-use pages::{CodePage, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
+use pages::{CodePage, GuardTrees, JobInput, LineAnchors, RankInput, RankRow, Shapes, Site, plural};
 use places::{Place, places};
 use plan::{Content, Planned, plan};
 use tree::Tree;
@@ -238,7 +239,8 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code));
+        let (code, mode) = (self.options.code, self.options.mode);
+        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, code, mode));
         let site = Site {
             trace: self.trace,
             log,
@@ -251,8 +253,12 @@ impl Writer<'_> {
         tree.make_folders(plan.files.iter().map(|f| &f.path).chain(plan.same.iter().map(|s| &s.path)))?;
         let shapes = pages::shapes(log);
         let configs = Configs::default();
-        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs };
-        let summary = pages::summary(&compiles);
+        let trees = GuardTrees::new(&site);
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees };
+        let mut summary = pages::summary(&compiles);
+        if mode == Mode::Export {
+            summary.exports = Some(exports(log, &view));
+        }
         let (files, wholes) = rayon::join(
             || {
                 plan.files
@@ -287,13 +293,17 @@ impl Writer<'_> {
             command: &self.options.command,
             header_html: &self.options.header_html,
         };
-        tree.write(&fixed("index.html"), pages::rank_page(site, self.pages, input, summary)?.as_bytes())
+        let page = match self.options.mode {
+            Mode::Compile => pages::rank_page(site, self.pages, input, summary)?,
+            Mode::Export => pages::export_page(site, self.pages, input, summary)?,
+        };
+        tree.write(&fixed("index.html"), page.as_bytes())
     }
 
     /// Writes one planned file.
     fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
-        let Shared { tree, site, shapes, configs } = shared;
+        let Shared { tree, site, shapes, configs, trees } = shared;
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
@@ -327,6 +337,10 @@ impl Writer<'_> {
             Content::Guards => {
                 tree.write(path, pages::guards_page(site, self.pages, path, text, record.offset)?.as_bytes())
             }
+            Content::SymbolicGuard => {
+                let page = pages::symbolic_guard_page(site, self.pages, trees, path, planned.record)?;
+                tree.write(path, page.as_bytes())
+            }
             Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, text)?.as_bytes()),
             Content::Metrics => {
                 let page =
@@ -350,4 +364,5 @@ struct Shared<'a> {
     site: Site<'a>,
     shapes: &'a Shapes,
     configs: &'a Configs<'a>,
+    trees: &'a GuardTrees,
 }

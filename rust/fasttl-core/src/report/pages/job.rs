@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::common::{Page, count, duration, moment, plural, size};
+use super::export::job_verdict;
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
 use crate::error::Result;
@@ -109,7 +110,7 @@ fn missing_ranks(input: &JobInput<'_>) -> Vec<i32> {
 }
 
 /// `0, 3, 5` or the first few and how many more.
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     let shown = items.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     if items.len() > 8 { format!("{shown} and {} more", items.len() - 8) } else { shown }
 }
@@ -174,6 +175,12 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
             add(level, title, format!("{}. {why}", list(&names)), Some(link(first)), Some("Open"));
         }
     }
+    if let Some(note) = job_verdict(input.rows) {
+        notes.push(note);
+    }
+    let mut add = |level, title: String, text: String, href: Option<String>, link| {
+        notes.push(Note { level, title, text, href, link });
+    };
     let failed: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.failed > 0).collect();
     if let Some(first) = failed.first() {
         let names: Vec<String> = failed.iter().map(|r| r.label.clone()).collect();
@@ -190,7 +197,7 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
     notes
 }
 
-fn link(row: &RankRow<'_>) -> String {
+pub(super) fn link(row: &RankRow<'_>) -> String {
     format!("{}/index.html", row.folder)
 }
 
@@ -210,7 +217,7 @@ fn tiles(rows: &[RankRow<'_>]) -> Vec<Tile> {
         counted("Compiles", |s| s.compiles),
         counted("Recompiles", |s| s.recompiles),
         counted("Graph breaks", |s| s.breaks),
-        counted("Failures", |s| s.failed),
+        counted("Failures", Summary::failures),
         Tile { label: "Compile time", value: duration(times.iter().sum()), note, href: Some("#ranks") },
     ]
 }
@@ -231,7 +238,7 @@ fn row<'a>(row: &'a RankRow<'a>) -> Row<'a> {
         compiles: count(sum.compiles),
         recompiles: count(sum.recompiles),
         breaks: count(sum.breaks),
-        failures: count(sum.failed),
+        failures: count(sum.failures()),
         problems: count(problems(&[log])),
         records: count(log.index.records.len()),
         bytes: size(log.index.len),

@@ -3,7 +3,9 @@
 
 mod code;
 mod common;
+mod export;
 mod failures;
+mod guard_tree;
 mod guards;
 mod job;
 mod metrics;
@@ -14,7 +16,9 @@ mod traces;
 
 pub(super) use code::{CodePage, LineAnchors};
 pub(super) use common::{Site, plural, sibling};
+pub(super) use export::export_page;
 pub(super) use failures::failures_page;
+pub(super) use guard_tree::{GuardTrees, symbolic_guard_page};
 pub(super) use guards::guards_page;
 pub(super) use job::{JobInput, RankRow, job_page};
 pub(super) use metrics::{Shapes, metrics_page, shapes};
