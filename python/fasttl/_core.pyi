@@ -208,6 +208,8 @@ def write_report(
         overwrite: Replace an earlier report in `out`.
         plain_text: Write code as text files.
         all_ranks_html: Write a landing page even for one log.
+        export: Write the report of an export.
+        inductor_provenance: Write the pages of provenance for every compile id.
         custom_header_html: HTML for the top of the index pages, inserted as it is.
         command: What was typed, for the page's header.
         threads: Worker threads; see `load`.

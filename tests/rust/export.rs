@@ -250,6 +250,7 @@ fn met(id: u64) -> Vec<u8> {
 fn tree(out: &Path, n: usize) -> String {
     let page = words(&out.join(format!("-_-_-_-/symbolic_guard_information_{n}.html")));
     let (_, tree) = page.split_once("at run time only.").unwrap();
+    let tree = tree.replace("The first one is what the code asked; the condition is what follows from the answer.", "");
     tree.split_once("Local variables").unwrap().0.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

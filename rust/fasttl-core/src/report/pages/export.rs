@@ -221,7 +221,7 @@ fn tiles(exports: &Exports, failed: usize) -> Vec<Tile> {
     let guards = exports.findings.len() - failed;
     let began = if exports.begun > 0 { format!("of {} begun", plural(exports.begun, "export")) } else { String::new() };
     vec![
-        tile("Failures", failed, "with what to try".to_owned(), "#failures"),
+        tile("Failures", failed, if failed > 0 { "with what to try" } else { "" }.to_owned(), "#failures"),
         tile("Conditions on sizes", guards, "that the program relies on".to_owned(), "#guards"),
         tile("Programs", exports.programs.len(), began, "#programs"),
     ]

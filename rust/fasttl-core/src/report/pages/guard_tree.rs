@@ -156,6 +156,9 @@ fn nodes_note(said: &Condition, tree: &ExpressionTree) -> String {
     match (said.node, tree.nodes.len()) {
         (None, _) => "The record names no node, so how the expression was made cannot be told.".to_owned(),
         (_, 0) => "The log does not tell how this expression was made.".to_owned(),
+        (_, n) if n > 0 && !tree.cut && tree.nodes.first().is_some_and(|root| root.text != said.expr) => {
+            "The first one is what the code asked; the condition is what follows from the answer.".to_owned()
+        }
         (_, n) if tree.cut => format!("The first {} are shown; raw.jsonl has the rest.", super::plural(n, "node")),
         _ => String::new(),
     }
