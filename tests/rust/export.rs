@@ -114,6 +114,8 @@ fn a_size_is_fixed_by_an_export_and_not_by_a_compile() {
     assert_eq!(twice.matches("Size fixed to one value: ").count(), 1);
     let only = first(&[special.to_owned(), "\"exported_program\": {}".to_owned()]);
     says(&only, &["Size fixed to one value: Eq(s77, 8)", "The reason: because."]);
+    says(&only, &["1 failure of an export."]);
+    says(&twice, &["1 failure of an export."]);
     let compile = first(&[format!("{guard}, {ids}"), format!("{special}, {ids}")]);
     assert!(!compile.contains("Size fixed to one value"), "{compile}");
     let strict = first(&["\"export\": {}".to_owned(), format!("{guard}, {ids}")]);
@@ -370,4 +372,23 @@ fn a_plain_export_shows_its_conditions_and_the_one_that_failed() {
     for file in ["-_-_-_-/exported_program_0.txt", "-_0_0_0/symbolic_guard_information_1.html"] {
         assert!(out.join(file).is_file(), "{file}");
     }
+}
+
+#[test]
+fn a_huge_record_is_not_read_again_for_each_condition() {
+    let arguments = vec!["\"x\""; 100_000].join(", ");
+    let huge =
+        format!("\"expression_created\": {{\"result\": \"huge\", \"result_id\": 1, \"arguments\": [{arguments}]}}");
+    let mut log = vec![record(&huge, None)];
+    for id in 2..400 {
+        log.push(made("next", id, &[id - 1, 1]));
+    }
+    for _ in 0..2000 {
+        log.push(met(399));
+    }
+    let (_temp, out) = exported_log(&log);
+    assert!(tree(&out, 0).contains("nodes are shown"), "{}", tree(&out, 0));
+    let bytes: u64 = files_below(&out).values().map(|file| fs::metadata(file).unwrap().len()).sum();
+    let size: u64 = log.iter().map(|record| record.len() as u64).sum();
+    assert!(bytes < 200 * size, "{bytes} bytes from {size}");
 }

@@ -61,7 +61,7 @@ pub(crate) struct Exports {
     pub(crate) programs: Vec<usize>,
     /// How many began, as far as the log says.
     pub(crate) begun: usize,
-    /// Whether the log has any record that only exports write.
+    /// Whether the log has any record that only exports write, or one of what failed in one.
     pub(crate) any: bool,
 }
 
@@ -103,6 +103,7 @@ pub(crate) fn exports(log: &Log, bytes: &[u8]) -> Exports {
     pass.close();
     let mut out = pass.out;
     without_repeats(&mut out.findings, &log.index);
+    out.any = out.any || out.failures().next().is_some();
     out.findings.sort_by_key(|finding| finding.record);
     out
 }

@@ -71,6 +71,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) symbols: &'a [(String, String)],
     /// Most nodes.
     pub(crate) most: usize,
+    /// Most bytes of the records that are read for it.
+    pub(crate) bytes: u64,
 }
 
 enum Step {
@@ -112,8 +114,9 @@ impl Expressions {
         let mut seen = FxHashSet::default();
         let mut steps: Vec<Step> =
             self.last_before(wanted.node, wanted.before).map(|at| Step::Made(at, 0)).into_iter().collect();
+        let mut have_read = 0;
         while let Some(step) = steps.pop() {
-            let full = tree.nodes.len() >= wanted.most;
+            let full = tree.nodes.len() >= wanted.most || have_read > wanted.bytes;
             match step {
                 Step::Close => {
                     if let Some(last) = tree.nodes.last_mut() {
@@ -132,6 +135,7 @@ impl Expressions {
                 }),
                 Step::Made(at, depth) => {
                     let Some(record) = index.records.get(at) else { continue };
+                    have_read += record.meta_len;
                     let mut node = read(index, bytes, at, record);
                     let below = self.below(index, bytes, (at, record), wanted).into_iter();
                     let mut below: Vec<Step> = below.map(|below| Step::Made(below, depth + 1)).collect();

@@ -20,6 +20,10 @@ const FEWEST: usize = 8;
 const STACKS: usize = 4 << 20;
 const STACKS_IN_ALL: usize = 64 << 20;
 const SMALLEST: usize = 8 << 10;
+/// The same for the bytes of the records that are read for a tree.
+const READ: u64 = 256 << 20;
+const READ_IN_ALL: u64 = 4 << 30;
+const LEAST_READ: u64 = 64 << 10;
 /// What a frame takes beside its texts.
 const FRAME: usize = 160;
 /// Innermost frames of a stack within a tree.
@@ -35,6 +39,7 @@ pub(crate) struct GuardTrees {
     expressions: Expressions,
     most: usize,
     room: usize,
+    bytes: u64,
 }
 
 impl GuardTrees {
@@ -42,11 +47,12 @@ impl GuardTrees {
     pub(crate) fn new(site: &Site<'_>) -> Self {
         let pages = site.plan.files.iter().filter(|f| f.content == Content::SymbolicGuard).count();
         if pages == 0 {
-            return Self { expressions: Expressions::default(), most: 0, room: 0 };
+            return Self { expressions: Expressions::default(), most: 0, room: 0, bytes: 0 };
         }
         let expressions = Expressions::new(&site.log.index, site.bytes);
         let most = (NODES_IN_ALL / pages).clamp(FEWEST, NODES);
-        Self { expressions, most, room: (STACKS_IN_ALL / pages).clamp(SMALLEST, STACKS) }
+        let room = (STACKS_IN_ALL / pages).clamp(SMALLEST, STACKS);
+        Self { expressions, most, room, bytes: (READ_IN_ALL / pages as u64).clamp(LEAST_READ, READ) }
     }
 }
 
@@ -112,7 +118,7 @@ pub(crate) fn symbolic_guard_page(
     };
     let said = condition(index.metadata(record, site.bytes));
     let tree = said.node.map(|node| {
-        let wanted = Wanted { node, before: at, symbols: &said.symbols, most: trees.most };
+        let wanted = Wanted { node, before: at, symbols: &said.symbols, most: trees.most, bytes: trees.bytes };
         trees.expressions.tree(index, site.bytes, wanted)
     });
     let tree = tree.unwrap_or_default();

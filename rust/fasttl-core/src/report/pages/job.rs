@@ -153,7 +153,7 @@ fn problems(logs: &[&Log]) -> usize {
 }
 
 fn notes(input: &JobInput<'_>) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<Note> = job_verdict(input.rows).into_iter().collect();
     let mut add = |level, title: String, text: String, href: Option<String>, link| {
         notes.push(Note { level, title, text, href, link });
     };
@@ -175,12 +175,6 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
             add(level, title, format!("{}. {why}", list(&names)), Some(link(first)), Some("Open"));
         }
     }
-    if let Some(note) = job_verdict(input.rows) {
-        notes.push(note);
-    }
-    let mut add = |level, title: String, text: String, href: Option<String>, link| {
-        notes.push(Note { level, title, text, href, link });
-    };
     let failed: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.failed > 0).collect();
     if let Some(first) = failed.first() {
         let names: Vec<String> = failed.iter().map(|r| r.label.clone()).collect();
