@@ -35,15 +35,16 @@ def browser():
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
-    """Write the report of a folder of the repository, once each, and give its folder."""
+    """Write the report of a folder of the repository, once each for its options, and give its folder."""
     written = {}
 
-    def write(name):
-        if name not in written:
+    def write(name, **options):
+        key = (name, *sorted(options.items()))
+        if key not in written:
             out = tmp_path_factory.mktemp("reports") / "report"
-            fasttl.write_report(ROOT / name, out)
-            written[name] = out
-        return written[name]
+            fasttl.write_report(ROOT / name, out, **options)
+            written[key] = out
+        return written[key]
 
     return write
 

@@ -32,6 +32,36 @@ def test_no_page_does_anything_but_show(watched, report, name):
         assert wide <= 0, f"{page} scrolls sideways"
 
 
+@pytest.mark.parametrize(
+    "name", ["tests/data/export_draft_guard", "tests/data/export_draft", "tests/data/probes/xss_export"]
+)
+def test_no_page_of_an_export_does_anything_but_show(watched, report, name):
+    pages = sorted(report(name, export=True).rglob("*.html"))
+    assert any("symbolic_guard_information" in page.name for page in pages)
+    for page in pages:
+        watched.open(page)
+        assert watched.complaints == [], page
+        assert watched.page.title() != "pwned"
+        assert watched.page.url == page.as_uri(), "a page led away"
+        wide = watched.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{page} scrolls sideways"
+
+
+def test_a_failure_of_an_export_leads_to_how_its_condition_was_made(watched, report):
+    watched.open(report("tests/data/export_draft", export=True) / "index.html")
+    page = watched.page
+    failure = page.locator("#failures ~ .notes > li", has_text="u0 > 2")
+    assert "export_draft.py:27" in failure.inner_text()
+    failure.get_by_role("link", name="How the condition was made").click()
+    page.wait_for_url("**/symbolic_guard_information_x0.html")
+    tree = page.locator("section", has=page.locator("h2#tree"))
+    assert "create_unbacked_symbol" in tree.inner_text()
+    leaf = tree.locator(".fn", has_text="u0").last
+    assert leaf.is_visible()
+    tree.locator("summary").first.click()
+    assert not leaf.is_visible()
+
+
 def test_the_landing_page_says_what_failed_and_leads_there(watched, report):
     watched.open(report(EXAMPLE) / "index.html")
     page = watched.page

@@ -69,6 +69,27 @@ def test_plain_text_writes_no_page_for_code(run, data, tmp_path):
     assert suffixes == {"plain": {".txt"}, "pages": {".html"}}
 
 
+def test_export_says_what_failed(run, data, tmp_path):
+    result = run(data("export_draft"), "-o", tmp_path / "out", "--export")
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    for words in ("3 failures of an export", "u0 &gt; 2", "export_draft.py", "torch.ops.demo.missing.default"):
+        assert words in page, words
+    program = tmp_path / "out" / "-_-_-_-" / "exported_program_0.txt"
+    assert program.read_text(encoding="utf-8").startswith("ExportedProgram")
+    assert 'href="-_-_-_-/symbolic_guard_information_x0.html"' in page
+    ordinary = run(data("export_draft"), "-o", tmp_path / "ordinary")
+    assert ordinary.exit_code == 0, ordinary.stderr
+    assert "With --export" in (tmp_path / "ordinary" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("probe", ["guard_no_expr_export", "fake_kernel_no_op_export"])
+def test_export_shows_records_that_lack_a_field(run, data, tmp_path, probe):
+    result = run(data("probes") / probe / "in.log", "-o", tmp_path / "out", "-e", "--strict")
+    assert result.exit_code == 0, result.stderr
+    assert "not in the log" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
 def test_all_ranks_html_writes_a_landing_page_for_one_log(run, example, tmp_path):
     log = next(example.glob("*rank_2*"))
     assert run(log, "-o", tmp_path / "one").exit_code == 0
@@ -263,6 +284,7 @@ def test_the_peers_flags_are_known(run):
         "--custom-header-html",
         "-v, --verbose",
         "-p, --plain-text",
+        "-e, --export",
         "--all-ranks-html",
         "-h, --help",
     ):

@@ -36,6 +36,15 @@ def test_real_logs(folder, mode):
     assert judge(outcome, load_known(HERE / "known.toml")) == []
 
 
+def test_exports(tmp_path):
+    for name in ("export_draft", "export_draft_guard"):
+        shutil.copytree(DATA / name, tmp_path / name)
+        (tmp_path / name / "case.json").write_text('{"modes": ["export"]}')
+    outcome = run_parity(tmp_path, "export", tools())
+    assert len(outcome.cases) == 3
+    assert judge(outcome, load_known(HERE / "known.toml")) == []
+
+
 def test_a_report_that_lacks_something_is_seen(tmp_path):
     tool = tmp_path / "fasttl"
     tool.write_text(f'#!/bin/sh\n"{find_tool("tlparse")}" "$@" && rm "$3/raw.log" && echo "x" > "$3/raw.jsonl"\n')

@@ -95,6 +95,7 @@ const PROBES: &[(&str, Expected)] = &[
     ("unranked_only", Reads(&["-: 3 complete", "-: 3 complete"])),
     ("upper_md5", Reads(&["-: 3 complete"])),
     ("wrong_md5", Reads(&["-: 4 complete, wrong md5 2"])),
+    ("xss_export", Reads(&["-: 13 complete"])),
     ("xss_fail_reason", Reads(&["-: 3 complete"])),
     ("xss_guard", Reads(&["-: 3 complete"])),
     ("xss_metrics_fields", Reads(&["-: 3 complete"])),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fasttl_core::format::kind::Kind;
 use fasttl_core::index::KindId;
-use fasttl_core::report::{CodeStyle, Layout, Overwrite, ReportOptions};
+use fasttl_core::report::{CodeStyle, Layout, Mode, Overwrite, ReportOptions};
 use fasttl_core::trace::{LoadOptions, Trace};
 
 use crate::common::html::{check_report, is_page, parse};
@@ -84,25 +84,32 @@ fn every_report_is_whole_and_safe() {
             // That these few cannot be read is what the tests of probes are about.
             continue;
         };
-        let (temp, report) = reported(&trace, &ReportOptions::default());
-        let pages = check_report(&report.out).unwrap_or_else(|why| panic!("{name}: {why}"));
-        assert_eq!(files_below(temp.path()).len(), files_below(&report.out).len(), "{name}: a file outside");
-        for (at, tree) in trees(&report.out, &trace).iter().enumerate() {
-            check_tree(tree, &name, &trace, at);
-            let folder = tree.strip_prefix(&report.out).unwrap().to_string_lossy().into_owned();
-            let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-            let jsonl = fs::read_to_string(tree.join("raw.jsonl")).unwrap();
-            let listed: BTreeSet<&String> = pages[&format!("{prefix}index.html")].iter().collect();
-            for file in files_below(tree).into_keys() {
-                let own = file.starts_with("fasttl/") || file == ".fasttl" || file == "index.html";
-                let path = format!("{prefix}{file}");
-                // What a page was made from is linked there (the configurations of metrics, the payload of code),
-                // or is for scripts, which find it by `raw.jsonl`.
-                let behind = file.starts_with("config/") || file.starts_with("payloads/");
-                let elsewhere = behind && pages.values().flatten().any(|f| *f == path)
-                    || file.starts_with("payloads/") && jsonl.contains(&format!("\"payload_filename\": \"{file}\""));
-                assert!(own || elsewhere || listed.contains(&path), "{name}: no link to {path}");
-            }
+        for mode in [Mode::Compile, Mode::Export] {
+            whole_and_safe(&trace, &name, mode);
+        }
+    }
+}
+
+/// Checks the report of one trace in one mode.
+fn whole_and_safe(trace: &Trace, name: &str, mode: Mode) {
+    let (temp, report) = reported(trace, &ReportOptions { mode, ..ReportOptions::default() });
+    let pages = check_report(&report.out).unwrap_or_else(|why| panic!("{name}: {why}"));
+    assert_eq!(files_below(temp.path()).len(), files_below(&report.out).len(), "{name}: a file outside");
+    for (at, tree) in trees(&report.out, trace).iter().enumerate() {
+        check_tree(tree, name, trace, at);
+        let folder = tree.strip_prefix(&report.out).unwrap().to_string_lossy().into_owned();
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let jsonl = fs::read_to_string(tree.join("raw.jsonl")).unwrap();
+        let listed: BTreeSet<&String> = pages[&format!("{prefix}index.html")].iter().collect();
+        for file in files_below(tree).into_keys() {
+            let own = file.starts_with("fasttl/") || file == ".fasttl" || file == "index.html";
+            let path = format!("{prefix}{file}");
+            // What a page was made from is linked there (the configurations of metrics, the payload of code),
+            // or is for scripts, which find it by `raw.jsonl`.
+            let behind = file.starts_with("config/") || file.starts_with("payloads/");
+            let elsewhere = behind && pages.values().flatten().any(|f| *f == path)
+                || file.starts_with("payloads/") && jsonl.contains(&format!("\"{file}\""));
+            assert!(own || elsewhere || listed.contains(&path), "{name}: no link to {path}");
         }
     }
 }

@@ -14,7 +14,7 @@ use fasttl_core::trace::{LoadOptions, Trace, load};
 use tempfile::TempDir;
 
 /// Real logs of `tests/data` that all tests of tables and reports go over.
-pub(crate) const REAL: [&str; 10] = [
+pub(crate) const REAL: [&str; 11] = [
     "hello",
     "unusual",
     "fail_backend",
@@ -23,6 +23,7 @@ pub(crate) const REAL: [&str; 10] = [
     "processes",
     "dist_many_rank_0",
     "dist_restart",
+    "export_draft",
     "export_draft_guard",
     "provenance",
 ];

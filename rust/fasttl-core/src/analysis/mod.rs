@@ -6,6 +6,8 @@
 pub mod cache;
 pub(crate) mod compiles;
 pub mod exec_order;
+pub(crate) mod export;
+pub(crate) mod expressions;
 mod frames;
 pub mod graphs;
 pub mod parts;

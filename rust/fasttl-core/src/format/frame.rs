@@ -39,6 +39,11 @@ fn parse_frame(text: &[u8]) -> Frame {
     frame
 }
 
+/// Whether a file belongs to PyTorch rather than to the user.
+pub fn is_framework(file: &str) -> bool {
+    file.starts_with("torch/") || file.contains("-packages/torch/") || file.contains("/torch/_dynamo/")
+}
+
 /// Reads the value of a `str` record: `["<text>", <id>]`.
 pub fn parse_interned(text: &[u8]) -> Option<(i64, String)> {
     let mut scanner = json::Scanner::new(text);

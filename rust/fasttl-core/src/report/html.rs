@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 21] = [
+const TEMPLATES: [(&str, &str); 23] = [
     ("_agreement.html", include_str!("templates/_agreement.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
@@ -23,6 +23,7 @@ const TEMPLATES: [(&str, &str); 21] = [
     ("_tree.html", include_str!("templates/_tree.html")),
     ("base.html", include_str!("templates/base.html")),
     ("code.html", include_str!("templates/code.html")),
+    ("export.html", include_str!("templates/export.html")),
     ("failures.html", include_str!("templates/failures.html")),
     ("guards.html", include_str!("templates/guards.html")),
     ("job.html", include_str!("templates/job.html")),
@@ -30,6 +31,7 @@ const TEMPLATES: [(&str, &str); 21] = [
     ("other_records.html", include_str!("templates/other_records.html")),
     ("provenance.html", include_str!("templates/provenance.html")),
     ("rank.html", include_str!("templates/rank.html")),
+    ("symbolic_guard.html", include_str!("templates/symbolic_guard.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];
 

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::analysis::compiles::compiles;
+use crate::analysis::export::exports;
 use crate::analysis::parts::parts;
 use crate::analysis::ranks::{Facts, Texts, facts};
 use crate::error::Result;
@@ -38,7 +39,7 @@ use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
-use pages::{CodePage, LineAnchors, RankInput, Shapes, Site, plural};
+use pages::{CodePage, GuardTrees, LineAnchors, RankInput, Shapes, Site, plural};
 use places::Place;
 use plan::{Content, Planned, plan};
 use tree::Tree;
@@ -213,7 +214,7 @@ impl Writer<'_> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
         let planned = || {
-            let mut plan = plan(log, &view, self.options.code);
+            let mut plan = plan(log, &view, self.options.code, self.options.mode);
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
@@ -232,8 +233,12 @@ impl Writer<'_> {
         tree.make_folders(plan.files.iter().map(|f| &f.path).chain(plan.same.iter().map(|s| &s.path)))?;
         let shapes = pages::shapes(log);
         let configs = Configs::default();
-        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs };
-        let summary = pages::summary(&compiles);
+        let trees = GuardTrees::new(&site);
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees };
+        let mut summary = pages::summary(&compiles);
+        if self.options.mode == Mode::Export {
+            summary.exports = Some(exports(log, &view));
+        }
         let (files, wholes) = rayon::join(
             || {
                 plan.files
@@ -284,13 +289,17 @@ impl Writer<'_> {
             command: &self.options.command,
             header_html: &self.options.header_html,
         };
-        tree.write(&fixed("index.html"), pages::rank_page(site, self.pages, input, summary)?.as_bytes())
+        let page = match self.options.mode {
+            Mode::Compile => pages::rank_page(site, self.pages, input, summary)?,
+            Mode::Export => pages::export_page(site, self.pages, input, summary)?,
+        };
+        tree.write(&fixed("index.html"), page.as_bytes())
     }
 
     /// Writes one planned file.
     fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
-        let Shared { tree, site, shapes, configs } = shared;
+        let Shared { tree, site, shapes, configs, trees } = shared;
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
@@ -321,6 +330,10 @@ impl Writer<'_> {
             Content::Guards => {
                 tree.write(path, pages::guards_page(site, self.pages, path, text, record.offset)?.as_bytes())
             }
+            Content::SymbolicGuard => {
+                let page = pages::symbolic_guard_page(site, self.pages, trees, path, planned.record)?;
+                tree.write(path, page.as_bytes())
+            }
             Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, text)?.as_bytes()),
             Content::Metrics => {
                 let page =
@@ -344,4 +357,5 @@ struct Shared<'a> {
     site: Site<'a>,
     shapes: &'a Shapes,
     configs: &'a Configs<'a>,
+    trees: &'a GuardTrees,
 }

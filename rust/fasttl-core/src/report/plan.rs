@@ -4,10 +4,10 @@ use std::collections::hash_map;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::CodeStyle;
 use super::names::{Namer, Number, RelPath, eval_with_key};
 use super::provenance::ProvenancePage;
-use super::standard::{has_file, taken};
+use super::standard::{has_export_file, has_file, taken};
+use super::{CodeStyle, Mode};
 use crate::format::compile_id::CompileId;
 use crate::format::json;
 use crate::format::kind::{Kind, Output};
@@ -32,6 +32,8 @@ pub(super) enum Content {
     Metrics,
     /// A page of stacks by kernel.
     KernelStacks,
+    /// A page of a condition on sizes or data.
+    SymbolicGuard,
 }
 
 /// A file to write.
@@ -100,11 +102,12 @@ pub(super) struct Plan {
 }
 
 /// Plans the report of one log.
-pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle) -> Plan {
+pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode) -> Plan {
     let mut planner = Planner {
         index: &log.index,
         bytes,
         style,
+        mode,
         namer: Namer::default(),
         number: 0,
         extra: 0,
@@ -125,6 +128,7 @@ struct Planner<'a> {
     index: &'a Index,
     bytes: &'a [u8],
     style: CodeStyle,
+    mode: Mode,
     namer: Namer,
     number: u32,
     extra: u32,
@@ -147,9 +151,19 @@ impl Planner<'_> {
             return;
         }
         let own_file = self.own_files(at, record, takes, slot);
+        let has_text = record.has_payload() && record.text_len > 0;
         let payload = match own_file {
+            // In the standard report of an export, most payloads have no other file.
+            Some(_)
+                if self.mode == Mode::Export
+                    && takes
+                    && has_text
+                    && !has_export_file(self.index, record, self.bytes) =>
+            {
+                Some(self.payload_file(at, record))
+            }
             Some(path) => Some(path),
-            None if record.has_payload() && record.text_len > 0 => Some(self.payload_file(at, record)),
+            None if has_text => Some(self.payload_file(at, record)),
             None => None,
         };
         if let Some(path) = payload {
@@ -184,14 +198,20 @@ impl Planner<'_> {
         let known = kind.info().output;
         let name = self.index.names.name(record).unwrap_or(kind.info().name).to_owned();
         let (name, ending, content) = match known {
+            Output::None if self.mode == Mode::Export && is_condition(kind) => {
+                ("symbolic_guard_information".to_owned(), "html", Content::SymbolicGuard)
+            }
             Output::None => return None,
+            Output::Extra if kind == Kind::ExportedProgram && self.mode == Mode::Export => {
+                (kind.info().name.to_owned(), "txt", Content::Payload)
+            }
             Output::Extra if kind == Kind::Export || kind == Kind::ExportedProgram => return None,
             Output::Link => {
-                self.link(at, record, takes, slot, name);
+                self.link(at, record, takes && self.mode == Mode::Compile, slot, name);
                 return None;
             }
             Output::Dump => {
-                self.dump(at, record, takes, slot, &name);
+                self.dump(at, record, takes && self.mode == Mode::Compile, slot, &name);
                 return None;
             }
             Output::Text => (kind.info().name.to_owned(), "txt", Content::Payload),
@@ -210,11 +230,15 @@ impl Planner<'_> {
             Output::Page if kind == Kind::DynamoGuards => (kind.info().name.to_owned(), "html", Content::Guards),
             Output::Page | Output::Extra => (kind.info().name.to_owned(), "html", Content::Metrics),
         };
-        let standard = takes
-            && known != Output::Extra
-            && (kind != Kind::Artifact || has_file(record))
-            && (kind != Kind::DynamoGuards || self.guards_are_strict(record));
-        let number = self.next_number(standard);
+        let standard = match self.mode {
+            Mode::Compile => {
+                known != Output::Extra
+                    && (kind != Kind::Artifact || has_file(record))
+                    && (kind != Kind::DynamoGuards || self.guards_are_strict(record))
+            }
+            Mode::Export => has_export_file(self.index, record, self.bytes),
+        };
+        let number = self.next_number(takes && standard);
         let folder = self.index.names.id(record).folder();
         let path = self.namer.path(&folder, &name, number, ending);
         self.file(at, record, content, path.clone());
@@ -355,6 +379,11 @@ impl Planner<'_> {
         let guards = serde_json::from_slice::<Vec<serde_json::Map<String, serde_json::Value>>>(&text);
         guards.is_ok_and(|all| all.iter().all(|guard| guard.get("code").is_some_and(serde_json::Value::is_string)))
     }
+}
+
+/// Whether a record of this kind is a condition that a page can be made of.
+fn is_condition(kind: Kind) -> bool {
+    matches!(kind, Kind::GuardAdded | Kind::PropagateRealTensorsProvenance | Kind::GuardOnDataDependentError)
 }
 
 /// Name of a page of generated code: the stem of the file that PyTorch wrote, if it names one.

@@ -4,7 +4,11 @@
 //! is not strict, when a field has a type that it does not expect, and when its rank is not the first one
 //! seen. fasttl keeps these records, outside of that numbering; so it has to know them.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::format::json;
 use crate::format::kind::Kind;
@@ -61,6 +65,10 @@ fn typed(index: &Index, record: &Record, bytes: &[u8]) -> bool {
         Kind::CompilationMetrics => metrics(meta, METRICS),
         Kind::BwdCompilationMetrics => metrics(meta, BACKWARD),
         Kind::AotBwdCompilationMetrics => metrics(meta, AOT_BACKWARD),
+        Kind::GuardAdded | Kind::PropagateRealTensorsProvenance => {
+            serde_json::from_slice::<ConditionTypes>(meta).is_ok()
+        }
+        Kind::ExportedProgram => meta.starts_with(b"{"),
         _ => true,
     }
 }
@@ -68,6 +76,50 @@ fn typed(index: &Index, record: &Record, bytes: &[u8]) -> bool {
 /// Whether an artifact is of an encoding that becomes a file.
 pub(super) fn has_file(record: &Record) -> bool {
     matches!(record.encoding, Encoding::Text | Encoding::Json)
+}
+
+/// Whether a record has a file of its own in the standard report of an export.
+pub(super) fn has_export_file(index: &Index, record: &Record, bytes: &[u8]) -> bool {
+    match record.kind {
+        KindId::Known(Kind::ExportedProgram | Kind::PropagateRealTensorsProvenance) => true,
+        KindId::Known(Kind::GuardAdded) => {
+            let prefix = json::member(index.metadata(record, bytes), b"prefix").and_then(json::unescape);
+            prefix.as_deref() == Some("eval")
+        }
+        _ => false,
+    }
+}
+
+/// The types that a condition's fields have in the standard reader. Since PyTorch 2.8 local variables are
+/// lists, which it does not take.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only the types matter")]
+struct ConditionTypes {
+    expr: Option<String>,
+    result: Option<String>,
+    prefix: Option<String>,
+    expr_node_id: Option<u64>,
+    user_stack: Option<Vec<FrameTypes>>,
+    stack: Option<Vec<FrameTypes>>,
+    symbol_to_sources: Option<HashMap<String, String>>,
+    frame_locals: Option<LocalsTypes>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only the types matter")]
+struct FrameTypes {
+    filename: u32,
+    line: i32,
+    name: String,
+    loc: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only the types matter")]
+struct LocalsTypes {
+    loc: Option<IgnoredAny>,
+    locals: Option<HashMap<String, Option<String>>>,
+    symbols: Option<HashMap<String, Option<String>>>,
 }
 
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::analysis::compiles::Compiles;
 use crate::analysis::parts::Parts;
 use crate::format::catalogue;
 use crate::format::compile_id::CompileId;
-use crate::format::frame::Frame;
+use crate::format::frame::{Frame, is_framework};
 use crate::format::time::iso;
 use crate::index::{KindId, Record};
 use crate::report::html::POLICY;
@@ -184,11 +184,6 @@ pub(crate) fn place(compile: &Compile) -> String {
         Some(line) if !file.is_empty() => format!("{file}:{line}"),
         _ => file.to_owned(),
     }
-}
-
-/// Whether a file belongs to PyTorch rather than to the user.
-pub(crate) fn is_framework(file: &str) -> bool {
-    file.starts_with("torch/") || file.contains("-packages/torch/") || file.contains("/torch/_dynamo/")
 }
 
 /// Address of a path that stands below the page.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::agreement::{Agreement, Evidence, agreement, divergences};
 use super::common::{Link, Page, count, duration, moment, plural, size};
+use super::export::job_verdict;
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
 use crate::analysis::ranks::{Comparison, rank_list};
@@ -167,7 +168,7 @@ fn shown_rows<'a>(input: &JobInput<'a>) -> Vec<&'a RankRow<'a>> {
 }
 
 /// `0, 3, 5` or the first few and how many more.
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     let shown = items.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     if items.len() > 8 { format!("{shown} and {} more", items.len() - 8) } else { shown }
 }
@@ -210,7 +211,7 @@ fn problems(logs: &[&Log]) -> usize {
 }
 
 fn notes(input: &JobInput<'_>) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<Note> = job_verdict(input.rows).into_iter().collect();
     let mut add = |level, title: String, text: String, href: Option<String>, link| {
         notes.push(Note { level, title, text, href, link });
     };
@@ -255,7 +256,7 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
     notes
 }
 
-fn link(row: &RankRow<'_>) -> String {
+pub(super) fn link(row: &RankRow<'_>) -> String {
     format!("{}/index.html", row.folder)
 }
 
@@ -275,7 +276,7 @@ fn tiles(rows: &[RankRow<'_>]) -> Vec<Tile> {
         counted("Compiles", |s| s.compiles),
         counted("Recompiles", |s| s.recompiles),
         counted("Graph breaks", |s| s.breaks),
-        counted("Failures", |s| s.failed),
+        counted("Failures", Summary::failures),
         Tile { label: "Compile time", value: duration(times.iter().sum()), note, href: Some("#ranks") },
     ]
 }
@@ -296,7 +297,7 @@ fn row<'a>(row: &'a RankRow<'a>) -> Row<'a> {
         compiles: count(sum.compiles),
         recompiles: count(sum.recompiles),
         breaks: count(sum.breaks),
-        failures: count(sum.failed),
+        failures: count(sum.failures()),
         problems: count(problems(&[log])),
         records: count(log.index.records.len()),
         bytes: size(log.index.len),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::common::{Site, anchor, count, duration, moment, plural, shorten, size};
+use crate::analysis::export::{Exports, export_records};
 use crate::analysis::versions::versions;
 use crate::analysis::{Compile, FailureKind, Status};
 use crate::trace::LogState;
@@ -22,6 +23,15 @@ pub(crate) struct Summary {
     pub(crate) limit_hit: usize,
     pub(crate) compile_s: f64,
     pub(crate) first_failure: Option<String>,
+    /// Where the report is about exports: what the log says of them.
+    pub(crate) exports: Option<Exports>,
+}
+
+impl Summary {
+    /// Compiles that failed, and failures of exports where the report is about these.
+    pub(crate) fn failures(&self) -> usize {
+        self.failed + self.exports.as_ref().map_or(0, |exports| exports.failures().count())
+    }
 }
 
 /// Counts them.
@@ -185,6 +195,18 @@ pub(super) fn notes(site: &Site<'_>, sum: &Summary) -> Vec<Note> {
         add("warn", title, "Everything else was read.".to_owned(), Some("#problems"), Some("Where"));
     }
     notes
+}
+
+/// Says that there is another report of the same log, where it holds an export.
+pub(super) fn export_note(site: &Site<'_>) -> Option<Note> {
+    let records = export_records(&site.log.index);
+    (records > 0).then(|| Note {
+        level: "info",
+        title: format!("This log holds {} of an export.", plural(records, "record")),
+        text: "With --export, the report says what failed in it and why.".to_owned(),
+        href: None,
+        link: None,
+    })
 }
 
 /// The function that was recompiled most, and how often.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten, size};
-use super::overview::{Fact, Note, Phase, Summary, Tile, facts, notes, phases, tiles};
+use super::overview::{Fact, Note, Phase, Summary, Tile, export_note, facts, notes, phases, tiles};
 use super::records::{NamesView, RecordsView, names_by_phase, records};
 use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
@@ -60,7 +60,7 @@ struct Context {
 }
 
 #[derive(Serialize)]
-struct JobLink {
+pub(super) struct JobLink {
     href: &'static str,
     name: String,
 }
@@ -74,7 +74,7 @@ pub(crate) struct FileLink {
 }
 
 #[derive(Serialize)]
-struct CompileRow {
+pub(super) struct CompileRow {
     id: String,
     href: String,
     status: &'static str,
@@ -99,7 +99,7 @@ struct Failures {
 }
 
 #[derive(Serialize)]
-struct Section {
+pub(super) struct Section {
     label: String,
     anchor: String,
     c: String,
@@ -125,7 +125,7 @@ struct FileRow {
 }
 
 #[derive(Serialize)]
-struct Problems {
+pub(super) struct Problems {
     total: usize,
     note: String,
     rows: Vec<ProblemRow>,
@@ -139,15 +139,22 @@ struct ProblemRow {
     snippet: String,
 }
 
+impl RankInput<'_> {
+    /// The link to the job's page.
+    pub(super) fn job_link(&self) -> Option<JobLink> {
+        self.job.map(|name| JobLink { href: "../index.html", name: name.to_owned() })
+    }
+}
+
 /// The page.
 pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, sum: &Summary) -> Result<String> {
     let context = Context {
         page: Page::new(format!("{} · fasttl", site.heading), site.up, 0, input.header_html),
         heading: site.heading.to_owned(),
-        job: input.job.map(|name| JobLink { href: "../index.html", name: name.to_owned() }),
+        job: input.job_link(),
         siblings: input.siblings,
         facts: facts(site, input.command),
-        notes: notes(site, sum),
+        notes: notes(site, sum).into_iter().chain(export_note(site)).collect(),
         tiles: tiles(site, sum),
         phases: phases(site.compiles),
         tree: compile_tree(site),
@@ -155,14 +162,7 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
         names: names_by_phase(input.census),
         records: records(input.census, &site.log.index.names),
         compiles: compile_rows(site),
-        compiles_note: if site.compiles.len() > COMPILES {
-            format!(
-                "The {COMPILES} slowest of {}; all of them stand below, under “Files by compile”.",
-                count(site.compiles.len())
-            )
-        } else {
-            String::new()
-        },
+        compiles_note: compiles_note(site),
         failures: Failures {
             count: sum.restarts + sum.failed,
             restarts: sum.restarts,
@@ -170,14 +170,14 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             breaks: sum.breaks,
             href: "failures_and_restarts.html",
         },
-        directory: site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect(),
+        directory: directory(site),
         links: links(site),
         problems: problems(site),
     };
     pages.render("rank.html", &context)
 }
 
-fn links(site: &Site<'_>) -> Vec<FileLink> {
+pub(super) fn links(site: &Site<'_>) -> Vec<FileLink> {
     let mut links = vec![
         ("raw.log", "the log as it was read"),
         ("raw.jsonl", "the records without payloads, one JSON object a line"),
@@ -194,7 +194,7 @@ fn links(site: &Site<'_>) -> Vec<FileLink> {
     links.into_iter().map(|(href, about)| FileLink { href, label: href, about }).collect()
 }
 
-fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
+pub(super) fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
     let mut order: Vec<&Compile> = site.compiles.iter().collect();
     if order.len() > COMPILES {
         let time = |c: &Compile| c.phases.frame_s.unwrap_or(-1.0);
@@ -220,6 +220,23 @@ fn compile_rows(site: &Site<'_>) -> Vec<CompileRow> {
         attempts: c.last_attempt.saturating_add(1),
     };
     order.into_iter().map(row).collect()
+}
+
+/// What the table of compiles leaves out.
+pub(super) fn compiles_note(site: &Site<'_>) -> String {
+    if site.compiles.len() > COMPILES {
+        format!(
+            "The {COMPILES} slowest of {}; all of them stand below, under “Files by compile”.",
+            count(site.compiles.len())
+        )
+    } else {
+        String::new()
+    }
+}
+
+/// Every file by compile.
+pub(super) fn directory(site: &Site<'_>) -> Vec<Section> {
+    site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect()
 }
 
 /// Whether a link of a log may be one on a page.
@@ -283,7 +300,7 @@ fn file_row(site: &Site<'_>, entry: &Entry, several_parts: bool) -> FileRow {
     }
 }
 
-fn problems(site: &Site<'_>) -> Problems {
+pub(super) fn problems(site: &Site<'_>) -> Problems {
     let all = &site.log.index.problems;
     let total = site.log.index.errors().count();
     let notes = all.len() - total;
