@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::kind::Kind;
 use crate::format::payload::{Payload, parse_md5};
-use crate::index::{self, Index, IndexOptions, PayloadState, Problem, ProblemKind, Verify};
+use crate::index::{self, Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Verify};
 use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
 use crate::job::Job;
 
@@ -136,7 +137,7 @@ impl Log {
 }
 
 /// The logs of a job.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Trace {
     /// Logs by rank (those without last), then by time.
     pub logs: Vec<Log>,
@@ -148,6 +149,10 @@ pub struct Trace {
     pub inputs: Vec<PathBuf>,
     /// Whether only some ranks were asked for, so that others are not missing.
     pub some_ranks: bool,
+    /// The current folder at that time: relative paths here are meant from it.
+    pub(crate) base: PathBuf,
+    /// What custom parsers failed at when a report was written last: found after loading, and no part of a log.
+    pub(crate) parser_problems: RwLock<Vec<ParserProblem>>,
 }
 
 /// Finds, reads and orders the logs that `paths` name. To be called on the pool that shall do the work.
@@ -172,7 +177,15 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
         let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
         key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
     });
-    let mut trace = Trace { logs, passed, folder, inputs: paths.to_vec(), some_ranks: options.ranks.is_some() };
+    let mut trace = Trace {
+        logs,
+        passed,
+        folder,
+        inputs: paths.to_vec(),
+        some_ranks: options.ranks.is_some(),
+        base: std::env::current_dir().unwrap_or_default(),
+        ..Trace::default()
+    };
     let parents: Vec<Option<usize>> = trace.logs.iter().map(|log| trace.parent_of(log)).collect();
     for (log, parent) in trace.logs.iter_mut().zip(parents) {
         log.parent = parent;
@@ -442,6 +455,49 @@ impl Trace {
     }
 }
 
+/// Records that a custom parser asks for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Their kind.
+    pub kind: String,
+    /// Their names; any when `None`.
+    pub names: Option<Vec<String>>,
+}
+
+impl Wanted {
+    fn is(&self, kind: &str, name: Option<&str>) -> bool {
+        let named = |names: &Vec<String>| name.is_some_and(|name| names.iter().any(|n| n == name));
+        self.kind == kind && self.names.as_ref().is_none_or(named)
+    }
+}
+
+/// What custom parsers are given, and what becomes of them.
+impl Trace {
+    /// The next record that is `wanted`, from record number `at` of log number `log` on.
+    pub fn next_wanted(&self, wanted: &[Wanted], (log, at): (usize, usize)) -> Option<(usize, usize)> {
+        let mut from = at;
+        for (number, log) in self.logs.iter().enumerate().skip(log) {
+            let names = &log.index.names;
+            let mut rest = log.index.records.iter().enumerate().skip(from);
+            if let Some((at, _)) = rest.find(|(_, r)| wanted.iter().any(|w| w.is(names.kind(r.kind), names.name(r)))) {
+                return Some((number, at));
+            }
+            from = 0;
+        }
+        None
+    }
+
+    /// Sets what custom parsers failed at, in place of what was there.
+    pub fn set_parser_problems(&self, problems: Vec<ParserProblem>) {
+        *self.parser_problems.write().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+
+    /// What custom parsers failed at when a report was written last.
+    pub fn parser_problems(&self) -> Vec<ParserProblem> {
+        self.parser_problems.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// Texts on demand: read from the file when asked for, and checked against what it was.
 impl Trace {
     fn record(&self, file: u32, offset: u64) -> Result<(&Log, &index::Record)> {
@@ -485,6 +541,16 @@ impl Trace {
             }
         }
         Ok(None)
+    }
+
+    /// The metadata of the record that starts at `offset` of log number `file`: the value of its kind's key.
+    ///
+    /// # Errors
+    /// No such record; a log that changed or is gone.
+    pub fn metadata(&self, file: u32, offset: u64) -> Result<String> {
+        let (log, record) = self.record(file, offset)?;
+        let raw = Self::read(log, record.meta_range())?;
+        Ok(String::from_utf8_lossy(&raw).into_owned())
     }
 
     /// The JSON head of the record that starts at `offset` of log number `file`, as it stands; bytes that are not

@@ -1,5 +1,7 @@
 //! What is wrong with the input, as data.
 
+use super::record::Record;
+
 /// What kind of damage or oddity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProblemKind {
@@ -47,6 +49,8 @@ pub enum ProblemKind {
     ArtifactNotJson,
     /// A string id that was given two texts.
     StringRedefined,
+    /// A custom parser could not be loaded, failed, or returned what cannot be used; its files are not in the report.
+    ParserFailed,
 }
 
 /// Whether something was lost.
@@ -70,7 +74,7 @@ impl Severity {
 
 impl ProblemKind {
     /// Every kind, so that documents and tests can walk them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ForeignText,
         Self::OrphanPayload,
         Self::BlankLines,
@@ -93,6 +97,7 @@ impl ProblemKind {
         Self::BadPayloadJson,
         Self::ArtifactNotJson,
         Self::StringRedefined,
+        Self::ParserFailed,
     ];
 
     /// Name in the tables.
@@ -120,6 +125,7 @@ impl ProblemKind {
             Self::BadPayloadJson => "payload is no JSON",
             Self::ArtifactNotJson => "artifact is no JSON",
             Self::StringRedefined => "string redefined",
+            Self::ParserFailed => "parser failed",
         }
     }
 
@@ -147,7 +153,8 @@ impl ProblemKind {
             | Self::TrailingText
             | Self::OtherRank
             | Self::BadCompression
-            | Self::BadPayloadJson => Severity::Error,
+            | Self::BadPayloadJson
+            | Self::ParserFailed => Severity::Error,
         }
     }
 }
@@ -167,4 +174,30 @@ pub struct Problem {
     pub detail: String,
     /// Whether the bytes belong to no record: then they belong to this problem alone.
     pub owns_bytes: bool,
+}
+
+/// A row of `problems` that a custom parser caused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParserProblem {
+    /// Which parser.
+    pub parser: String,
+    /// Number of the log with the record at hand; none where the parser could not even be loaded.
+    pub log: Option<usize>,
+    /// The row.
+    pub problem: Problem,
+}
+
+impl ParserProblem {
+    /// That `parser` failed at `record`, in the words of `why`.
+    pub fn new(parser: &str, record: Option<(usize, &Record)>, why: &str) -> Self {
+        let problem = Problem {
+            offset: record.map_or(0, |(_, r)| r.offset),
+            len: record.map_or(0, |(_, r)| r.len),
+            line: record.map_or(0, |(_, r)| r.line),
+            kind: ProblemKind::ParserFailed,
+            detail: format!("parser {parser}: {why}"),
+            owns_bytes: false,
+        };
+        Self { parser: parser.to_owned(), log: record.map(|(log, _)| log), problem }
+    }
 }

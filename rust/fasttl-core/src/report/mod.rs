@@ -6,6 +6,7 @@
 mod configs;
 mod directory;
 mod events;
+mod extras;
 mod html;
 mod jsonl;
 mod names;
@@ -13,20 +14,24 @@ mod out_dir;
 mod pages;
 mod places;
 mod plan;
+mod policy;
 mod standard;
 mod tree;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::analysis::compiles::compiles;
 use crate::error::Result;
 use crate::format::strict;
-use crate::index::KindId;
+use crate::index::{KindId, ParserProblem, Problem};
 use crate::job::Job;
 use crate::trace::{Log, LogState, Trace};
 use configs::Configs;
+use extras::Extra;
+pub use extras::{Extras, Form};
 use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
@@ -102,6 +107,8 @@ pub struct ReportOptions {
     pub header_html: String,
     /// How fasttl was called, for the page.
     pub command: String,
+    /// What custom parsers made of records.
+    pub extras: Arc<Extras>,
 }
 
 /// What was written.
@@ -131,7 +138,8 @@ pub struct Report {
 /// An output folder that may not be replaced, a log that changed meanwhile, output that cannot be written,
 /// an interrupt. Nothing half-done is left.
 pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result<Report> {
-    let inputs: Vec<PathBuf> = trace.logs.iter().map(|log| log.file.path.clone()).chain(trace.inputs.clone()).collect();
+    let named = trace.logs.iter().map(|log| &log.file.path).chain(&trace.inputs);
+    let inputs: Vec<PathBuf> = named.map(|path| trace.base.join(path)).collect();
     let staging = Staging::new(&options.out, options.overwrite, &inputs)?;
     let root = Tree::new(staging.root.clone())?;
     let pages = Pages::new()?;
@@ -151,7 +159,8 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
         out,
         logs: trace.logs.len(),
         records: trace.logs.iter().map(|log| log.index.records.len()).sum(),
-        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum(),
+        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum::<usize>()
+            + trace.parser_problems().len(),
         unknown_compile_ids: trace.records_without_compile(),
         files_written: files,
         messages: messages(trace),
@@ -186,7 +195,22 @@ fn messages(trace: &Trace) -> Vec<String> {
             }
         }
     };
-    trace.logs.iter().filter_map(line).collect()
+    trace.logs.iter().filter_map(line).chain(parser_messages(trace)).collect()
+}
+
+/// One line for each custom parser that failed, with what it failed at first.
+fn parser_messages(trace: &Trace) -> Vec<String> {
+    let problems = trace.parser_problems();
+    let mut first: Vec<(&str, &Problem, usize)> = Vec::new();
+    for ParserProblem { parser, problem, .. } in &problems {
+        match first.iter_mut().find(|(name, ..)| name == parser) {
+            Some((.., times)) => *times += 1,
+            None => first.push((parser, problem, 1)),
+        }
+    }
+    let more = |times: usize| if times > 1 { format!(" (and {} more)", times - 1) } else { String::new() };
+    let line = |(_, problem, times): (&str, &Problem, usize)| format!("{}{}", problem.detail, more(times));
+    first.into_iter().map(line).collect()
 }
 
 /// What all parts of one report share.
@@ -238,7 +262,10 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place) -> Result<(pages::Summary, u64)> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let (compiles, plan) = rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code));
+        let number = self.trace.logs.iter().position(|other| std::ptr::eq(other, log)).unwrap_or(usize::MAX);
+        let extras = self.options.extras.of_log(number);
+        let (compiles, plan) =
+            rayon::join(|| compiles(self.trace, log, &view), || plan(log, &view, self.options.code, extras));
         let site = Site {
             trace: self.trace,
             log,
@@ -251,7 +278,7 @@ impl Writer<'_> {
         tree.make_folders(plan.files.iter().map(|f| &f.path).chain(plan.same.iter().map(|s| &s.path)))?;
         let shapes = pages::shapes(log);
         let configs = Configs::default();
-        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs };
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, extras };
         let summary = pages::summary(&compiles);
         let (files, wholes) = rayon::join(
             || {
@@ -293,7 +320,11 @@ impl Writer<'_> {
     /// Writes one planned file.
     fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
-        let Shared { tree, site, shapes, configs } = shared;
+        let Shared { tree, site, shapes, configs, extras } = shared;
+        if let Content::Extra(nth) = planned.content {
+            let write = |extra| self.options.extras.write(extra, tree, &planned.path, site.up);
+            return extras.get(nth).map_or(Ok(()), write);
+        }
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
@@ -327,6 +358,8 @@ impl Writer<'_> {
             Content::Guards => {
                 tree.write(path, pages::guards_page(site, self.pages, path, text, record.offset)?.as_bytes())
             }
+            // Written above, without a look at the payload.
+            Content::Extra(_) => Ok(()),
             Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, text)?.as_bytes()),
             Content::Metrics => {
                 let page =
@@ -350,4 +383,5 @@ struct Shared<'a> {
     site: Site<'a>,
     shapes: &'a Shapes,
     configs: &'a Configs<'a>,
+    extras: &'a [Extra],
 }

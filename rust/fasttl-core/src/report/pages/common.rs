@@ -1,5 +1,7 @@
 //! What the pages share: their place in the report, stacks, and the way numbers are shown.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::analysis::Compile;
@@ -7,9 +9,9 @@ use crate::analysis::compiles::Compiles;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::Frame;
 use crate::format::time::iso;
-use crate::report::html::POLICY;
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
+use crate::report::policy;
 use crate::trace::{Log, Trace};
 
 /// Where the pages of one log stand, and what they link to.
@@ -36,7 +38,7 @@ pub(crate) struct Site<'a> {
 pub(crate) struct Page {
     title: String,
     assets: String,
-    policy: &'static str,
+    policy: Cow<'static, str>,
     header_html: String,
 }
 
@@ -46,7 +48,7 @@ impl Page {
         Self {
             title,
             assets: format!("{}{up}fasttl/", "../".repeat(depth)),
-            policy: POLICY,
+            policy: policy::with_header(header_html),
             header_html: header_html.to_owned(),
         }
     }

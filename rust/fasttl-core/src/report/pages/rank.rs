@@ -1,5 +1,7 @@
 //! `index.html` of one log: its overview, the stack tree, the compiles, problems, and every file.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::common::{Link, Page, Site, anchor, count, duration, place, plural, size};
@@ -8,7 +10,7 @@ use super::stack_tree::{TreeRow, compile_tree, other_tree};
 use crate::analysis::Compile;
 use crate::error::Result;
 use crate::format::kind::Kind;
-use crate::index::{KindId, Problem, Severity};
+use crate::index::{KindId, ParserProblem, Problem, Severity};
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
 use crate::report::plan::{Entry, Target};
@@ -107,7 +109,7 @@ struct FileRow {
     suffix: &'static str,
     readable: Option<String>,
     bytes: Option<String>,
-    about: &'static str,
+    about: Cow<'static, str>,
     extra: bool,
     number: Option<u32>,
 }
@@ -239,15 +241,16 @@ pub(crate) fn cache_mark(path: &str) -> &'static str {
 
 fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
     let record = site.log.index.records.get(entry.record);
-    let about = match record.map(|r| r.kind) {
-        Some(KindId::Known(kind)) => kind.info().about,
-        _ => "A kind of record that this version of fasttl does not know.",
+    let about = match (&entry.parser, record.map(|r| r.kind)) {
+        (Some(parser), _) => Cow::Owned(format!("Made by the custom parser {parser}.")),
+        (None, Some(KindId::Known(kind))) => Cow::Borrowed(kind.info().about),
+        _ => Cow::Borrowed("A kind of record that this version of fasttl does not know."),
     };
     let (href, external, suffix) = match &entry.target {
         Target::File(path) => (Some(path.href()), None, cache_mark(path.as_str())),
         Target::Link(url) => (is_web(url).then(|| url.clone()), Some(url.clone()), ""),
     };
-    let is_link = record.is_some_and(|r| r.kind.is(Kind::Link));
+    let is_link = entry.parser.is_none() && record.is_some_and(|r| r.kind.is(Kind::Link));
     FileRow {
         href,
         external,
@@ -262,20 +265,35 @@ fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
 }
 
 fn problems(site: &Site<'_>) -> Problems {
+    let by_parsers: Vec<ParserProblem> =
+        site.trace.parser_problems().into_iter().filter(|p| concerns(site, p)).collect();
     let all = &site.log.index.problems;
     let total = site.log.index.errors().count();
     let notes = all.len() - total;
     let unusual = all.iter().filter(|p| p.kind.severity() == Severity::Note);
     let ordered = site.log.index.errors().chain(unusual);
+    // First: they are few, and what they name is not in the list of files.
+    let ordered = by_parsers.iter().map(|p| &p.problem).chain(ordered);
     let rows: Vec<ProblemRow> = ordered.take(PROBLEMS).map(|p| problem_row(site, p)).collect();
     let mut note = String::new();
-    if notes > 0 {
-        note = format!("{} of what is unusual, but lost nothing.", plural(notes, "note"));
+    if !by_parsers.is_empty() {
+        note = format!(
+            "{} of custom parsers: what they would have made is missing. ",
+            plural(by_parsers.len(), "failure")
+        );
     }
-    if all.len() > rows.len() {
+    if notes > 0 {
+        note += &format!("{} of what is unusual, but lost nothing.", plural(notes, "note"));
+    }
+    if all.len() + by_parsers.len() > rows.len() {
         note += &format!(" The first {} are shown; all are in the table `problems`.", rows.len());
     }
     Problems { total, note, rows }
+}
+
+/// Whether a failure belongs to this log: to one of its records, or to none of any log.
+fn concerns(site: &Site<'_>, problem: &ParserProblem) -> bool {
+    problem.log.is_none_or(|number| site.trace.logs.get(number).is_some_and(|log| std::ptr::eq(log, site.log)))
 }
 
 fn problem_row(site: &Site<'_>, problem: &Problem) -> ProblemRow {
@@ -285,7 +303,11 @@ fn problem_row(site: &Site<'_>, problem: &Problem) -> ProblemRow {
     let visible = |c: char| if c.is_control() { '\u{B7}' } else { c };
     ProblemRow {
         kind: problem.kind.name(),
-        place: format!("line {}, byte {}", problem.line, problem.offset),
+        place: match (problem.line, problem.offset) {
+            (0, 0) => String::new(),
+            (0, byte) => format!("byte {byte}"),
+            (line, byte) => format!("line {line}, byte {byte}"),
+        },
         detail: problem.detail.clone(),
         snippet: String::from_utf8_lossy(snippet).chars().map(visible).collect(),
     }
