@@ -296,7 +296,7 @@ class Parser:
 
 # What decorators registered in this process, in that order. A function that is defined
 # again, as in a notebook, takes the place of the one before.
-_registered: dict[tuple[object, ...], Parser] = {}
+registered: dict[tuple[object, ...], Parser] = {}
 
 
 def parser(
@@ -338,8 +338,8 @@ def parser(
         made = Parser(function, wanted, only, name or f"{module}.{qualified}")
         # Functions that one function makes share their name.
         key = (module, qualified) if "<" not in qualified else (module, qualified, id(made))
-        _registered.pop(key, None)
-        _registered[key] = made
+        registered.pop(key, None)
+        registered[key] = made
         return made
 
     return register
@@ -374,7 +374,7 @@ def find_parsers(parsers: bool | Iterable[Parser]) -> tuple[list[Parser], list[B
     if parsers is not True:
         return _checked(parsers), []
     installed, broken = _installed() if _may_be_installed() else ([], [])
-    return list(dict.fromkeys([*installed, *_registered.values()])), broken
+    return list(dict.fromkeys([*installed, *registered.values()])), broken
 
 
 def _checked(parsers: Iterable[object]) -> list[Parser]:

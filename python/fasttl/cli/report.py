@@ -125,7 +125,7 @@ def _verdict(result: _core.Report, *, strict: bool, strict_compile_id: bool) -> 
     status = 0
     if result.problems:
         # Told without --strict, too: nothing is lost silently.
-        warn(f"{count_text(result.problems, 'problem')} in the input; the report lists them")
+        warn(f"{count_text(result.problems, 'problem')}; the report lists them")
         status = EXIT_PROBLEMS if strict else status
     if strict_compile_id and result.unknown_compile_ids:
         warn(f"{count_text(result.unknown_compile_ids, 'record')} without a compile id")
