@@ -11,13 +11,15 @@ import time
 from typing import TYPE_CHECKING
 
 from fasttl import _core
-from fasttl.plugins import File, Link, ParserRecord, error_words
+from fasttl._find_parsers import error_words
+from fasttl.plugins import File, Link, ParserRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fasttl._find_parsers import Broken
     from fasttl._options import Progress
-    from fasttl.plugins import Broken, Parser
+    from fasttl.plugins import Parser
 
 # Limits of one parser, so that a fault in it does not fill the disk or a page. Documented in docs/usage.md.
 MOST_RESULTS_OF_A_RECORD = 1_000

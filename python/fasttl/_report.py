@@ -6,14 +6,15 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fasttl import _core
+from fasttl._find_parsers import find_parsers
 from fasttl._options import make_request
-from fasttl.plugins import find_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fasttl._find_parsers import Broken
     from fasttl._options import PathInput, PathsInput, Progress, RanksInput, Request
-    from fasttl.plugins import Broken, Parser
+    from fasttl.plugins import Parser
 
     ParsersInput: TypeAlias = bool | Iterable[Parser]
 

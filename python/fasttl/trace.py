@@ -11,11 +11,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fasttl._display import trace_html, trace_line
+from fasttl._find_parsers import find_parsers
 from fasttl._options import STDIN, Request, absolute
 from fasttl._report import COMMAND, Writing, write, write_trace
 from fasttl._rows import find_place
 from fasttl.exceptions import OptionError
-from fasttl.plugins import find_parsers
 
 if TYPE_CHECKING:
     import polars as pl

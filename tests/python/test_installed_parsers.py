@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fasttl import plugins
+from fasttl import _find_parsers
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "parsers"
 
@@ -162,7 +162,7 @@ def test_broken_entry_points_are_problems_and_stop_nothing(installed, example, t
 def test_the_look_at_files_agrees_with_the_library(tmp_path, monkeypatch):
     def may_be(paths):
         monkeypatch.setattr(sys, "path", [str(path) for path in paths])
-        return plugins._may_be_installed()  # noqa: SLF001 - that is what is tested
+        return _find_parsers.may_be_installed()
 
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -468,6 +468,18 @@ def test_a_trace_of_unchecked_payloads_is_read_again(example, tmp_path):
     assert {file.read_text() for file in (tmp_path / "out").rglob("state_x*")} == {"verified"}
 
 
+def test_a_trace_of_the_standard_input_has_a_report(example, tmp_path, python):
+    log = next(example.glob("*rank_2*"))
+    code = (
+        "import sys, fasttl\n"
+        "sys.stdin = None\n"
+        "import os; os.dup2(os.open(sys.argv[1], os.O_RDONLY), 0)\n"
+        "trace = fasttl.load('-')\n"
+        "print(trace.write_report(sys.argv[2]).records)"
+    )
+    assert int(python(code, log, tmp_path / "out")) == fasttl.load(log).records.height
+
+
 def test_logs_of_a_job_have_their_own_results(example, tmp_path):
     @fasttl.parser(kinds=GRAPHS)
     def ranks(record):
@@ -483,3 +495,7 @@ def test_logs_of_a_job_have_their_own_results(example, tmp_path):
     for rank, expected in ((0, False), (1, True), (2, False)):
         page = (tmp_path / "out" / f"rank_{rank}" / "index.html").read_text(encoding="utf-8")
         assert ("parser failed" in page) is expected
+        assert ("failures of custom parsers." in page) is expected
+    landing = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "2 failures of custom parsers." in landing
+    assert 'href="rank_1/index.html#problems"' in landing

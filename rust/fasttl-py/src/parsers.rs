@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fasttl_core::format::payload::md5_hex;
 use fasttl_core::index::{ParserProblem, Record};
+use fasttl_core::parsers::Wanted;
 use fasttl_core::report::{Extras, Form};
-use fasttl_core::trace::{Log, Trace, Wanted};
+use fasttl_core::trace::{Log, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

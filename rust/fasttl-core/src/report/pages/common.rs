@@ -9,6 +9,7 @@ use crate::analysis::compiles::Compiles;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::Frame;
 use crate::format::time::iso;
+use crate::index::ParserProblem;
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
 use crate::report::policy;
@@ -123,6 +124,14 @@ impl Site<'_> {
         let first = compile.id.collapsed();
         let tries = (0..=compile.last_attempt.min(1000)).map(|attempt| CompileId { attempt: Some(attempt), ..first });
         tries.into_iter().find(|id| self.plan.by_id.contains_key(id)).unwrap_or(first).label()
+    }
+
+    /// What custom parsers failed at in this log, or before any: they could not be loaded.
+    pub(crate) fn parser_problems(&self) -> Vec<ParserProblem> {
+        let here = |number| self.trace.logs.get(number).is_some_and(|log| std::ptr::eq(log, self.log));
+        let mut problems = self.trace.parser_problems();
+        problems.retain(|problem| problem.log.is_none_or(here));
+        problems
     }
 
     /// The compile of a record: generation and id without attempt.

@@ -10,7 +10,7 @@ use super::stack_tree::{TreeRow, compile_tree, other_tree};
 use crate::analysis::Compile;
 use crate::error::Result;
 use crate::format::kind::Kind;
-use crate::index::{KindId, ParserProblem, Problem, Severity};
+use crate::index::{KindId, Problem, Severity};
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
 use crate::report::plan::{Entry, Target};
@@ -265,8 +265,7 @@ fn file_row(site: &Site<'_>, entry: &Entry) -> FileRow {
 }
 
 fn problems(site: &Site<'_>) -> Problems {
-    let by_parsers: Vec<ParserProblem> =
-        site.trace.parser_problems().into_iter().filter(|p| concerns(site, p)).collect();
+    let by_parsers = site.parser_problems();
     let all = &site.log.index.problems;
     let total = site.log.index.errors().count();
     let notes = all.len() - total;
@@ -289,11 +288,6 @@ fn problems(site: &Site<'_>) -> Problems {
         note += &format!(" The first {} are shown; all are in the table `problems`.", rows.len());
     }
     Problems { total, note, rows }
-}
-
-/// Whether a failure belongs to this log: to one of its records, or to none of any log.
-fn concerns(site: &Site<'_>, problem: &ParserProblem) -> bool {
-    problem.log.is_none_or(|number| site.trace.logs.get(number).is_some_and(|log| std::ptr::eq(log, site.log)))
 }
 
 fn problem_row(site: &Site<'_>, problem: &Problem) -> ProblemRow {
