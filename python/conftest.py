@@ -15,6 +15,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)
     import fasttl  # noqa: F401
 
+from fasttl import plugins
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -23,4 +25,6 @@ def _doctest_world(doctest_namespace: dict[str, Any], tmp_path: Path, monkeypatc
     doctest_namespace["EXAMPLE"] = os.fspath(ROOT / "examples" / "crash_3_ranks")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TORCH_TRACE", raising=False)
+    # What one example decorates is not run by the next.
+    monkeypatch.setattr(plugins, "registered", {})
     monkeypatch.delenv("FASTTL_THREADS", raising=False)

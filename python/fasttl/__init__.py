@@ -32,15 +32,20 @@ from fasttl.exceptions import (
     TraceChangedError,
     TraceNotFoundError,
 )
+from fasttl.plugins import File, Link, Parser, ParserRecord, parser
 from fasttl.trace import Column, Trace
 
 __all__ = [
     "Column",
     "FasttlError",
+    "File",
     "InternalError",
+    "Link",
     "NotATraceError",
     "OptionError",
     "OutputError",
+    "Parser",
+    "ParserRecord",
     "ProblemError",
     "ReadError",
     "Report",
@@ -51,6 +56,7 @@ __all__ = [
     "TraceNotFoundError",
     "__version__",
     "load",
+    "parser",
     "write_report",
 ]
 

@@ -12,7 +12,20 @@ what it raises ends the work and is raised by the call.
 from collections.abc import Callable
 from typing import final
 
-__all__ = ["Report", "Table", "Trace", "__version__", "build_profile", "load", "write_report"]
+from typing_extensions import Self
+
+__all__ = [
+    "Extras",
+    "LogRecord",
+    "LogRecords",
+    "Report",
+    "Table",
+    "Trace",
+    "__version__",
+    "build_profile",
+    "load",
+    "write_report",
+]
 
 __version__: str
 """Version of the package."""
@@ -113,6 +126,180 @@ class Trace:
             TraceChangedError: The log changed since it was read.
             ReadError: The log can no longer be read.
         """
+
+    def records_of(self, wanted: list[tuple[str, list[str] | None]]) -> LogRecords:
+        """Give the records of some kinds and names, for custom parsers.
+
+        Args:
+            wanted: Kinds, each with the names that are wanted; None for all names.
+        """
+
+    def write_report(
+        self,
+        out: str,
+        *,
+        overwrite: bool,
+        plain_text: bool,
+        all_ranks_html: bool,
+        export: bool,
+        inductor_provenance: bool,
+        custom_header_html: str,
+        command: str,
+        extras: Extras,
+        progress: Callable[[int, int], None] | None,
+    ) -> Report:
+        """Write the report of this trace; the other arguments are those of the function of that name.
+
+        Args:
+            out: Folder to write.
+            overwrite: Replace an earlier report in `out`.
+            plain_text: Write code as text files.
+            all_ranks_html: Write a landing page even for one log.
+            export: Report on an export.
+            inductor_provenance: Write the provenance pages of every compile id.
+            custom_header_html: HTML for the top of the index pages.
+            command: What was typed, for the page's header.
+            extras: What custom parsers made; it is empty afterwards. Their failures
+                become rows of the table ``problems``, in place of earlier ones.
+            progress: Called with bytes done and bytes in all.
+
+        Raises:
+            OutputError: The report could not be written.
+            OptionError: `out` holds something else.
+            TraceChangedError: A log changed since it was read.
+        """
+
+@final
+class LogRecord:
+    """One record of a log, for a custom parser. Its texts are read when they are asked for."""
+
+    @property
+    def file(self) -> int:
+        """Number of the log in the table ``files``."""
+
+    @property
+    def offset(self) -> int:
+        """Byte at which the record begins."""
+
+    @property
+    def line(self) -> int:
+        """Line of the log, from 1."""
+
+    @property
+    def path(self) -> str:
+        """Path of the log."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the record."""
+
+    @property
+    def name(self) -> str | None:
+        """Name of the artifact, graph or link."""
+
+    @property
+    def compile_id(self) -> str | None:
+        """Compile id as PyTorch prints it."""
+
+    @property
+    def ids(self) -> tuple[int | None, int | None, int | None, int | None]:
+        """Frame, compile of the frame, attempt, compiled autograd."""
+
+    @property
+    def generation(self) -> int:
+        """How often the compile ids had started again."""
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of the record, else of the log."""
+
+    @property
+    def time_us(self) -> int | None:
+        """Microseconds since 1970."""
+
+    @property
+    def is_utc(self) -> bool:
+        """Whether the time is UTC; else the log does not tell its zone."""
+
+    @property
+    def thread(self) -> int | None:
+        """Process, or thread, that logged it."""
+
+    @property
+    def md5(self) -> str | None:
+        """The md5 that the head gives; None without a payload."""
+
+    @property
+    def payload_state(self) -> str:
+        """How the payload agrees with its md5."""
+
+    @property
+    def payload_length(self) -> int:
+        """Bytes of the payload."""
+
+    def head(self) -> str:
+        """Read the JSON head.
+
+        Raises:
+            TraceChangedError: The log changed since it was read.
+            ReadError: The log can no longer be read.
+        """
+
+    def metadata(self) -> str:
+        """Read the value of the kind's key in the head.
+
+        Raises:
+            TraceChangedError: The log changed since it was read.
+            ReadError: The log can no longer be read.
+        """
+
+    def payload(self) -> bytes:
+        """Read the payload; empty without one.
+
+        Raises:
+            TraceChangedError: The log changed since it was read.
+            ReadError: The log can no longer be read.
+        """
+
+    def string(self, number: int) -> str | None:
+        """Give the text of an interned string as this record means it."""
+
+@final
+class LogRecords:
+    """An iterator over records."""
+
+    def __iter__(self) -> Self:
+        """Give itself."""
+
+    def __next__(self) -> LogRecord:
+        """Give the next record."""
+
+@final
+class Extras:
+    """What custom parsers made of records, and where they failed."""
+
+    def __new__(cls) -> Self:
+        """Make an empty one."""
+
+    def add_file(self, record: LogRecord, parser: str, name: str, content: bytes, html: bool) -> None:
+        """Add a file.
+
+        Args:
+            record: The record that it belongs to.
+            parser: Name of the parser.
+            name: Name of the file; any text will do.
+            content: What is in it.
+            html: Whether it is a page.
+
+        Raises:
+            OutputError: There is no room for it in the folder for temporary files.
+        """
+
+    def add_link(self, record: LogRecord, parser: str, name: str, url: str) -> None:
+        """Add a link; the report shows it as text where it is not one of the web."""
+
+    def add_problem(self, record: LogRecord | None, parser: str, why: str) -> None:
+        """Add a failure of a parser, at a record or at none."""
 
 @final
 class Report:

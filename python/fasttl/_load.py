@@ -74,7 +74,7 @@ def load(  # noqa: PLR0913 - the options of one call, all by keyword
         max_unpacked=request.max_unpacked,
         progress=progress,
     )
-    trace = Trace(core, request)
+    trace = Trace(core, request, verified=verify)
     if on_problem == "raise":
         _raise_first_problem(trace)
     return trace

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fasttl import _core
+from fasttl._find_parsers import find_parsers
 from fasttl._options import make_request
 
 if TYPE_CHECKING:
-    from fasttl._options import PathInput, PathsInput, Progress, RanksInput
+    from collections.abc import Iterable
+
+    from fasttl._find_parsers import Broken
+    from fasttl._options import PathInput, PathsInput, Progress, RanksInput, Request
+    from fasttl.plugins import Parser
+
+    ParsersInput: TypeAlias = bool | Iterable[Parser]
+
+COMMAND = "fasttl.write_report (Python)"
+
+
+class Writing(NamedTuple):
+    """What to write and where: the part of the options that every way to a report shares."""
+
+    out: str
+    overwrite: bool
+    plain_text: bool
+    all_ranks_html: bool
+    export: bool
+    inductor_provenance: bool
+    custom_header_html: str
+    command: str
 
 
 def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
@@ -24,6 +46,7 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
     export: bool = False,
     inductor_provenance: bool = False,
     custom_header_html: str = "",
+    parsers: ParsersInput = True,
     threads: int | None = None,
     max_unpacked: int | str | None = None,
     progress: Progress | None = None,
@@ -49,7 +72,9 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         inductor_provenance: Write the pages that tie graphs to generated code for
             every compile id, under the standard report's names.
         custom_header_html: HTML of your own for the top of the index pages. It is
-            inserted as it is.
+            inserted as it is, and its inline styles and scripts run.
+        parsers: True for the custom parsers that are registered in this process or
+            installed, False for none, else the parsers to run; see `parser`.
         threads: Worker threads; ``$FASTTL_THREADS``, else one for each core.
         max_unpacked: Limit for what compressed inputs unpack to, in bytes or as
             text such as ``"64G"``.
@@ -77,19 +102,79 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         'report/index.html'
     """
     request = make_request(path, ranks=ranks, latest=latest, threads=threads, max_unpacked=max_unpacked)
-    return _core.write_report(
-        request.paths,
-        os.fsdecode(out),
-        ranks=request.ranks,
-        latest=request.latest,
+    writing = Writing(
+        out=os.fsdecode(out),
         overwrite=overwrite,
         plain_text=plain_text,
         all_ranks_html=all_ranks_html,
         export=export,
         inductor_provenance=inductor_provenance,
         custom_header_html=custom_header_html,
-        command="fasttl.write_report (Python)",
+        command=COMMAND,
+    )
+    return write(request, writing, parsers=parsers, progress=progress)
+
+
+def write(
+    request: Request, writing: Writing, *, parsers: ParsersInput, progress: Progress | None = None
+) -> _core.Report:
+    """Read logs and write their report, with what custom parsers make of the records.
+
+    Raises:
+        FasttlError: See `write_report`.
+    """
+    chosen, broken = find_parsers(parsers)
+    if not chosen and not broken:
+        # Without a look at single records, logs are read and written in one go.
+        return _core.write_report(
+            request.paths,
+            ranks=request.ranks,
+            latest=request.latest,
+            threads=request.threads,
+            max_unpacked=request.max_unpacked,
+            progress=progress,
+            **writing._asdict(),
+        )
+    trace = _core.load(
+        request.paths,
+        ranks=request.ranks,
+        latest=request.latest,
+        verify=True,
         threads=request.threads,
         max_unpacked=request.max_unpacked,
-        progress=progress,
+        progress=_half(progress, 0),
     )
+    return write_trace(trace, writing, chosen, broken, progress=_half(progress, 1))
+
+
+def write_trace(
+    trace: _core.Trace,
+    writing: Writing,
+    parsers: list[Parser],
+    broken: list[Broken],
+    *,
+    progress: Progress | None,
+) -> _core.Report:
+    """Write the report of a trace that was read before.
+
+    Raises:
+        FasttlError: See `write_report`.
+    """
+    if not parsers and not broken:
+        extras = _core.Extras()
+    else:
+        from fasttl._parsing import run_parsers  # noqa: PLC0415 - not needed for most reports
+
+        extras = run_parsers(trace, parsers, broken, progress)
+    return trace.write_report(extras=extras, progress=progress, **writing._asdict())
+
+
+def _half(progress: Progress | None, nth: int) -> Progress | None:
+    """Tell the progress of the first or the second half of the work as that of all of it."""
+    if progress is None:
+        return None
+
+    def told(done: int, total: int) -> None:
+        progress(done + nth * total, 2 * total)
+
+    return told

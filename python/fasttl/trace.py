@@ -7,11 +7,13 @@ only then, since the report command must not pay for them.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fasttl._display import trace_html, trace_line
+from fasttl._find_parsers import find_parsers
 from fasttl._options import STDIN, Request, absolute
-from fasttl._report import write_report
+from fasttl._report import COMMAND, Writing, write, write_trace
 from fasttl._rows import find_place
 from fasttl.exceptions import OptionError
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from fasttl import _core
     from fasttl._options import PathInput, Progress
+    from fasttl._report import ParsersInput
     from fasttl._rows import Row
 
 
@@ -45,11 +48,12 @@ class Trace:
         (0, '0/0', 'warm')
     """
 
-    __slots__ = ("__weakref__", "_core", "_frames", "_request")
+    __slots__ = ("__weakref__", "_core", "_frames", "_request", "_verified")
 
-    def __init__(self, core: _core.Trace, request: Request) -> None:
+    def __init__(self, core: _core.Trace, request: Request, *, verified: bool) -> None:
         """Wrap what the extension read; for `load`, not for users."""
         self._core = core
+        self._verified = verified
         # Paths are tied to the folder of this moment: the report of this trace
         # reads the same logs again, wherever the process has moved to by then.
         self._request = request._replace(paths=[absolute(path) for path in request.paths])
@@ -332,42 +336,53 @@ class Trace:
         overwrite: bool = False,
         plain_text: bool = False,
         all_ranks_html: bool = False,
+        export: bool = False,
+        inductor_provenance: bool = False,
         custom_header_html: str = "",
+        parsers: ParsersInput = True,
         progress: Progress | None = None,
     ) -> _core.Report:
-        """Write the report of the inputs of this trace; see `fasttl.write_report`.
+        """Write the report of this trace; see `fasttl.write_report`.
 
-        The logs are read again, with the `ranks`, `latest`, `threads` and
-        `max_unpacked` of `load`.
+        What `load` found is not searched again. Where it did not check payloads
+        (``verify=False``), the logs are read once more, since the report takes equal
+        md5s for equal texts. Failures of custom parsers become rows of `problems`, in
+        place of those of an earlier report.
 
         Raises:
-            OptionError: The trace came from the standard input, which cannot be
-                read again, or `out` holds something else.
+            OptionError: The trace came from the standard input without a check of
+                its payloads, a parser is none, or `out` holds something else.
+            TraceChangedError: A log changed since it was loaded.
             OutputError: The report could not be written.
-            FasttlError: What `fasttl.write_report` raises for the inputs.
 
         Example:
             >>> import fasttl
             >>> fasttl.load(EXAMPLE, ranks=1).write_report("rank_1").logs
             1
         """
-        request = self._request
-        if STDIN in request.paths:
-            message = "the standard input cannot be read again: save it to a file first"
-            raise OptionError(message)
-        return write_report(
-            request.paths,
-            out,
-            ranks=request.ranks,
-            latest=request.latest,
+        writing = Writing(
+            out=os.fsdecode(out),
             overwrite=overwrite,
             plain_text=plain_text,
             all_ranks_html=all_ranks_html,
+            export=export,
+            inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
-            threads=request.threads,
-            max_unpacked=request.max_unpacked,
-            progress=progress,
+            command=COMMAND,
         )
+        if not self._verified:
+            return self._write_again(writing, parsers, progress)
+        found, broken = find_parsers(parsers)
+        try:
+            return write_trace(self._core, writing, found, broken, progress=progress)
+        finally:
+            self._frames.pop("problems", None)
+
+    def _write_again(self, writing: Writing, parsers: ParsersInput, progress: Progress | None) -> _core.Report:
+        if STDIN in self._request.paths:
+            message = "the standard input cannot be read again: load it with verify=True, or save it to a file first"
+            raise OptionError(message)
+        return write(self._request, writing, parsers=parsers, progress=progress)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a trace is a set of positions in files that stay behind."""

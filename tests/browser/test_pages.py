@@ -1,5 +1,8 @@
 """The pages in a real browser: nothing in a log runs, nothing is asked of the network, and they work."""
 
+from pathlib import Path
+
+import fasttl
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -17,6 +20,7 @@ HOSTILE = (
     "tests/data/probes/name_url_chars",
 )
 EXAMPLE = "examples/crash_3_ranks"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", [EXAMPLE, *HOSTILE])
@@ -181,3 +185,59 @@ def test_ties_can_be_followed_without_javascript(browser, report):
     row.get_by_role("link", name="line").first.click()
     assert "cpp_fused_sigmoid_0(buf1)" in page.locator(".l:target").inner_text()
     context.close()
+
+
+def test_the_users_header_may_style_and_run_and_nothing_else_may(watched, tmp_path):
+    header = (
+        '<style>\r\n#mine { color: rgb(1, 2, 3) }\r\n</style><p id="mine">ours</p>'
+        '<SCRIPT>\r\ndocument.title = "ran & <ran>";\r\n</SCRIPT>'
+        '<script src="other.js"></script><!-- <script>document.title = "comment"</script> -->'
+        '<p id="other" style="color: rgb(4, 5, 6)" onclick="document.title = \'clicked\'">theirs</p>'
+    )
+    out = tmp_path / "out"
+    fasttl.write_report(ROOT / EXAMPLE, out, custom_header_html=header)
+    for page in (out / "index.html", out / "rank_0" / "index.html"):
+        # As bytes: the line ends of the header are part of the test.
+        text = page.read_bytes()
+        assert b"\r\n#mine" in text
+        # What a fault in a template would let through.
+        injected = b"<style>#other { color: rgb(7, 8, 9) }</style><script>document.title = 'pwned'</script>"
+        page.write_bytes(text.replace(b"</main>", injected + b"</main>"))
+        watched.open(page)
+        assert watched.page.title() == "ran & <ran>"
+        color = "id => getComputedStyle(document.getElementById(id)).color"
+        assert watched.page.evaluate(color, "mine") == "rgb(1, 2, 3)"
+        assert watched.page.evaluate(color, "other") not in ("rgb(4, 5, 6)", "rgb(7, 8, 9)")
+        watched.page.click("#other")
+        assert watched.page.title() == "ran & <ran>"
+    assert any("Content Security Policy" in text for text in watched.complaints)
+
+
+def test_a_page_of_a_custom_parser_runs_nothing(watched, tmp_path):
+    payload = "document.title = 'pwned'"
+    page = (
+        "<html><head><title>mine</title></head><body><table class=grid><tr><td>cell</td></tr></table>"
+        f"<script>{payload}</script><script src='code_x0.txt'></script><img src=x onerror=\"{payload}\">"
+        f'<a id=link href="javascript:{payload}">link</a>'
+    )
+
+    @fasttl.parser(kinds="dynamo_output_graph")
+    def pages(_record):
+        yield fasttl.File("code.txt", payload)
+        yield fasttl.File("page.html", page, html=True)
+        yield fasttl.File("text.html", page)
+
+    out = tmp_path / "out"
+    fasttl.write_report(ROOT / "tests/data/hello", out, parsers=[pages])
+    [shown] = out.rglob("page_x*.html")
+    [code] = out.rglob("code_x*.txt")
+    shown.write_text(shown.read_text().replace("code_x0.txt", code.name))
+    watched.open(shown)
+    assert watched.page.title() == "mine"
+    # The report's own style sheet holds there.
+    assert watched.page.evaluate("getComputedStyle(document.querySelector('td')).paddingLeft") != "1px"
+    watched.page.click("#link")
+    assert watched.page.title() == "mine"
+    [text] = out.rglob("text.html_x*.txt")
+    watched.open(text)
+    assert "<title>mine</title>" in watched.page.inner_text("body")

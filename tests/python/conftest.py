@@ -14,6 +14,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)
     import fasttl  # noqa: F401
 
+from fasttl import plugins
 from fasttl.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +37,8 @@ def pytest_collection_modifyitems(items):
 def _clean_world(tmp_path_factory, monkeypatch):
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    # What a test, or an example of a document, decorates is not run by the tests after it.
+    monkeypatch.setattr(plugins, "registered", {})
     # Not `tmp_path`, which tests fill with inputs: a report would be written among them.
     monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
 

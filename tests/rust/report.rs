@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fasttl_core::format::kind::Kind;
 use fasttl_core::index::KindId;
-use fasttl_core::report::{CodeStyle, Layout, Mode, Overwrite, ReportOptions};
+use fasttl_core::report::{CodeStyle, Extras, Form, Layout, Mode, Overwrite, ReportOptions};
 use fasttl_core::trace::{LoadOptions, Trace};
 
 use crate::common::html::{check_report, is_page, parse};
@@ -221,6 +221,49 @@ fn the_trusted_header_and_the_command_stand_on_the_first_page() {
     let (_temp, report) = reported(&trace, &options);
     let text = fs::read_to_string(&report.index).unwrap();
     assert!(text.contains("<p id=\"mine\">ours</p>") && text.contains("fasttl &lt;logs&gt;"));
+    check_report(&report.out).unwrap();
+}
+
+#[test]
+fn only_pages_with_the_trusted_header_allow_its_styles_and_scripts() {
+    let trace = loaded(&data("hello"));
+    let header = "<STYLE>#mine { color: red }</STYLE><script>mine()</script>";
+    let options = ReportOptions { header_html: header.to_owned(), ..ReportOptions::default() };
+    let (_temp, report) = reported(&trace, &options);
+    let (_plain_temp, plain) = reported(&trace, &ReportOptions::default());
+    let policy = |text: &str| {
+        let (_, rest) = text.split_once("Content-Security-Policy\" content=\"").unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let fixed = policy(&fs::read_to_string(&plain.index).unwrap());
+    assert!(!fixed.contains("sha256"), "{fixed}");
+    for (path, file) in files_below(&report.out).into_iter().filter(|(path, _)| is_page(path)) {
+        let text = fs::read_to_string(file).unwrap();
+        if text.contains(header) {
+            assert_eq!(path, "index.html");
+            assert_eq!(policy(&text).matches("&#39;sha256-").count(), 2, "{path}");
+        } else {
+            assert_eq!(policy(&text), fixed, "{path}");
+        }
+    }
+}
+
+#[test]
+fn what_parsers_made_of_records_that_are_not_there_is_left_out() {
+    let trace = loaded(&data("hello"));
+    let first = trace.logs[0].index.records[0].offset;
+    let mut extras = Extras::default();
+    for place in [(0, first), (0, first + 1), (7, first)] {
+        extras.add_file(place, "mine", "made.txt", b"text", Form::Data).unwrap();
+        extras.add_link(place, "mine", &"n".repeat(5000), "https://example.org/made");
+    }
+    let options = ReportOptions { extras: extras.into(), ..ReportOptions::default() };
+    let (_temp, report) = reported(&trace, &options);
+    let made: Vec<String> = files_below(&report.out).into_keys().filter(|path| path.contains("made_x")).collect();
+    assert_eq!(made.len(), 1, "{made:?}");
+    let text = fs::read_to_string(&report.index).unwrap();
+    assert_eq!(text.matches("href=\"https://example.org/made\"").count(), 1);
+    assert!(!text.contains(&"n".repeat(201)) && text.contains(&format!("{}…", "n".repeat(200))));
     check_report(&report.out).unwrap();
 }
 

@@ -79,7 +79,7 @@ def info(  # noqa: PLR0913 - one parameter for each flag
             max_unpacked=max_unpacked,
             progress=progress,
         )
-    sections = describe(Trace(core, request))
+    sections = describe(Trace(core, request, verified=True))
     click.echo(render([section for section in sections if section.name in wanted], layout), nl=False)
     return 0
 

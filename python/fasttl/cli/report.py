@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fasttl import _core
 from fasttl._display import count_text
-from fasttl._options import absolute, input_paths
+from fasttl._options import Request, absolute, input_paths
+from fasttl._report import Writing, write
 from fasttl.cli._common import (
     COMMAND_LINE,
     EXIT_PROBLEMS,
@@ -26,6 +26,8 @@ from fasttl.cli._common import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from fasttl import _core
 
 EXAMPLES = """\b
 Examples:
@@ -53,8 +55,9 @@ Examples:
     "--custom-header-html",
     default="",
     metavar="HTML",
-    help="HTML for the top of the index pages; inserted as it is.",
+    help="HTML for the top of the index pages; inserted as it is, and its inline styles and scripts run.",
 )
+@click.option("--no-parsers", is_flag=True, help="Leave out the custom parsers of installed packages.")
 @click.option("-v", "--verbose", is_flag=True, help="Say on stderr what was read and written.")
 @click.option("-p", "--plain-text", is_flag=True, help="Write code as text files, for diffing.")
 @click.option("-e", "--export", is_flag=True, help="Report on an export: what failed in it, and why.")
@@ -80,6 +83,7 @@ def report(  # noqa: PLR0913 - one parameter for each flag
     strict_compile_id: bool,
     no_browser: bool,
     custom_header_html: str,
+    no_parsers: bool,
     verbose: bool,
     plain_text: bool,
     all_ranks_html: bool,
@@ -92,11 +96,9 @@ def report(  # noqa: PLR0913 - one parameter for each flag
         for path in inputs:
             note(f"reading {absolute(path)}")
     with progress_bar("Reading and writing") as progress:
-        result = _core.write_report(
-            inputs,
-            out,
-            ranks=ranks,
-            latest=latest,
+        request = Request(inputs, ranks, latest, threads, max_unpacked)
+        writing = Writing(
+            out=out,
             overwrite=overwrite,
             plain_text=plain_text,
             all_ranks_html=all_ranks_html,
@@ -104,10 +106,8 @@ def report(  # noqa: PLR0913 - one parameter for each flag
             inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
             command=ctx.meta.get(COMMAND_LINE, "fasttl"),
-            threads=threads,
-            max_unpacked=max_unpacked,
-            progress=progress,
         )
+        result = write(request, writing, parsers=not no_parsers, progress=progress)
     for message in result.messages:
         warn(message)
     if verbose:
@@ -125,7 +125,7 @@ def _verdict(result: _core.Report, *, strict: bool, strict_compile_id: bool) -> 
     status = 0
     if result.problems:
         # Told without --strict, too: nothing is lost silently.
-        warn(f"{count_text(result.problems, 'problem')} in the input; the report lists them")
+        warn(f"{count_text(result.problems, 'problem')}; the report lists them")
         status = EXIT_PROBLEMS if strict else status
     if strict_compile_id and result.unknown_compile_ids:
         warn(f"{count_text(result.unknown_compile_ids, 'record')} without a compile id")

@@ -30,6 +30,7 @@ pub mod format;
 pub mod index;
 pub mod input;
 pub mod job;
+pub mod parsers;
 pub mod report;
 pub mod tables;
 pub mod trace;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::RwLock;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::kind::Kind;
 use crate::format::payload::{Payload, parse_md5};
-use crate::index::{self, Index, IndexOptions, PayloadState, Problem, ProblemKind, Verify};
+use crate::index::{self, Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Verify};
 use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
 use crate::job::Job;
 
@@ -136,7 +137,7 @@ impl Log {
 }
 
 /// The logs of a job.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Trace {
     /// Logs by rank (those without last), then by time.
     pub logs: Vec<Log>,
@@ -148,6 +149,10 @@ pub struct Trace {
     pub inputs: Vec<PathBuf>,
     /// Whether only some ranks were asked for, so that others are not missing.
     pub some_ranks: bool,
+    /// The current folder at that time: relative paths here are meant from it.
+    pub(crate) base: PathBuf,
+    /// What custom parsers failed at when a report was written last: found after loading, and no part of a log.
+    pub(crate) parser_problems: RwLock<Vec<ParserProblem>>,
 }
 
 /// Finds, reads and orders the logs that `paths` name. To be called on the pool that shall do the work.
@@ -173,7 +178,15 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
         let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
         key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
     });
-    let mut trace = Trace { logs, passed, folder, inputs: paths.to_vec(), some_ranks: options.ranks.is_some() };
+    let mut trace = Trace {
+        logs,
+        passed,
+        folder,
+        inputs: paths.to_vec(),
+        some_ranks: options.ranks.is_some(),
+        base: std::env::current_dir().unwrap_or_default(),
+        ..Trace::default()
+    };
     let parents: Vec<Option<usize>> = trace.logs.iter().map(|log| trace.parent_of(log)).collect();
     for (log, parent) in trace.logs.iter_mut().zip(parents) {
         log.parent = parent;
@@ -518,6 +531,16 @@ impl Trace {
             }
         }
         Ok(None)
+    }
+
+    /// The metadata of the record that starts at `offset` of log number `file`: the value of its kind's key.
+    ///
+    /// # Errors
+    /// No such record; a log that changed or is gone.
+    pub fn metadata(&self, file: u32, offset: u64) -> Result<String> {
+        let (log, record) = self.record(file, offset)?;
+        let raw = Self::read(log, record.meta_range())?;
+        Ok(String::from_utf8_lossy(&raw).into_owned())
     }
 
     /// The JSON head of the record that starts at `offset` of log number `file`, as it stands; bytes that are not

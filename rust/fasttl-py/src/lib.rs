@@ -2,6 +2,7 @@
 //! here.
 
 mod errors;
+mod parsers;
 mod run;
 mod table;
 mod trace;
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 /// The extension module; `python/fasttl/_core.pyi` documents it.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::parsers::{PyExtras, PyLogRecord, PyLogRecords};
     #[pymodule_export]
     use super::table::PyTable;
     #[pymodule_export]

@@ -7,21 +7,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fasttl_core::analysis;
-use fasttl_core::index::Verify;
+use fasttl_core::index::{ParserProblem, Verify};
 use fasttl_core::tables::Table;
 use fasttl_core::trace::{self, LoadOptions, Runs, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::to_py;
+use crate::parsers::{PyExtras, PyLogRecords};
 use crate::run::run;
 use crate::table::PyTable;
+use crate::write::{PyReport, ReportKeywords, write_loaded};
 
 /// What was read from logs.
 #[pyclass(name = "Trace", module = "fasttl._core", frozen)]
 pub(crate) struct PyTrace {
-    trace: Arc<Trace>,
-    threads: Option<NonZeroUsize>,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) threads: Option<NonZeroUsize>,
     built: Mutex<BTreeMap<String, Table>>,
 }
 
@@ -53,6 +55,14 @@ pub(crate) fn load(
 
 pub(crate) fn runs(latest: bool) -> Runs {
     if latest { Runs::Latest } else { Runs::All }
+}
+
+impl PyTrace {
+    /// Sets what custom parsers failed at; the table that lists it is built anew.
+    pub(crate) fn set_parser_problems(&self, problems: Vec<ParserProblem>) {
+        self.trace.set_parser_problems(problems);
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).remove("problems");
+    }
 }
 
 #[pymethods]
@@ -102,5 +112,42 @@ impl PyTrace {
 
     fn metadata(&self, py: Python<'_>, file: u32, offset: u64) -> PyResult<String> {
         py.detach(|| self.trace.head(file, offset)).map_err(|e| to_py(&e))
+    }
+
+    fn records_of(&self, wanted: Vec<(String, Option<Vec<String>>)>) -> PyLogRecords {
+        PyLogRecords::new(Arc::clone(&self.trace), wanted)
+    }
+
+    #[pyo3(signature = (
+        out, *, overwrite, plain_text, all_ranks_html, export, inductor_provenance, custom_header_html, command,
+        extras, progress
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
+    #[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function")]
+    fn write_report(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        overwrite: bool,
+        plain_text: bool,
+        all_ranks_html: bool,
+        export: bool,
+        inductor_provenance: bool,
+        custom_header_html: String,
+        command: OsString,
+        extras: &PyExtras,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyReport> {
+        let keywords = ReportKeywords {
+            out,
+            overwrite,
+            plain_text,
+            all_ranks_html,
+            export,
+            inductor_provenance,
+            custom_header_html,
+            command,
+        };
+        write_loaded(py, self, keywords, extras, progress)
     }
 }

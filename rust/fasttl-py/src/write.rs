@@ -3,18 +3,64 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fasttl_core::index::Verify;
 use fasttl_core::report::{self, CodeStyle, Layout, Mode, Overwrite, Provenance, Report, ReportOptions};
 use fasttl_core::trace::{self, LoadOptions};
 use pyo3::prelude::*;
 
+use crate::parsers::PyExtras;
 use crate::run::run;
-use crate::trace::runs;
+use crate::trace::{PyTrace, runs};
 
 /// What was written.
 #[pyclass(name = "Report", module = "fasttl._core", frozen)]
 pub(crate) struct PyReport(Report);
+
+/// The keywords that say what to write and how, as Python gives them.
+#[expect(clippy::struct_excessive_bools, reason = "the keywords of a Python function; each becomes an enum here")]
+pub(crate) struct ReportKeywords {
+    pub(crate) out: PathBuf,
+    pub(crate) overwrite: bool,
+    pub(crate) plain_text: bool,
+    pub(crate) all_ranks_html: bool,
+    pub(crate) export: bool,
+    pub(crate) inductor_provenance: bool,
+    pub(crate) custom_header_html: String,
+    pub(crate) command: OsString,
+}
+
+impl ReportKeywords {
+    fn options(self) -> ReportOptions {
+        ReportOptions {
+            out: self.out,
+            overwrite: if self.overwrite { Overwrite::Replace } else { Overwrite::Refuse },
+            code: if self.plain_text { CodeStyle::PlainText } else { CodeStyle::Page },
+            mode: if self.export { Mode::Export } else { Mode::Compile },
+            provenance: if self.inductor_provenance { Provenance::Standard } else { Provenance::WhereLogged },
+            layout: if self.all_ranks_html { Layout::LandingPage } else { Layout::ByCount },
+            header_html: self.custom_header_html,
+            command: self.command.into_string().unwrap_or_else(|raw| raw.to_string_lossy().into_owned()),
+            ..ReportOptions::default()
+        }
+    }
+}
+
+/// Writes the report of a trace that was read before, with what custom parsers made of its records.
+pub(crate) fn write_loaded(
+    py: Python<'_>,
+    trace: &PyTrace,
+    keywords: ReportKeywords,
+    extras: &PyExtras,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyReport> {
+    let (extras, problems) = extras.take();
+    trace.set_parser_problems(problems);
+    let options = ReportOptions { extras: Arc::new(extras), ..keywords.options() };
+    let read = Arc::clone(&trace.trace);
+    Ok(PyReport(run(py, trace.threads, progress, move |job| report::write_report(&read, &options, job))?))
+}
 
 /// Reads logs and writes their report.
 #[pyfunction]
@@ -23,7 +69,7 @@ pub(crate) struct PyReport(Report);
     inductor_provenance, custom_header_html, command, threads, max_unpacked, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
-#[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function; each becomes an enum here")]
+#[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function")]
 pub(crate) fn write_report(
     py: Python<'_>,
     paths: Vec<PathBuf>,
@@ -43,16 +89,17 @@ pub(crate) fn write_report(
 ) -> PyResult<PyReport> {
     let input =
         LoadOptions { ranks, runs: runs(latest), verify: Verify::Md5, threads, max_unpacked, ..LoadOptions::default() };
-    let options = ReportOptions {
+    let keywords = ReportKeywords {
         out,
-        overwrite: if overwrite { Overwrite::Replace } else { Overwrite::Refuse },
-        code: if plain_text { CodeStyle::PlainText } else { CodeStyle::Page },
-        mode: if export { Mode::Export } else { Mode::Compile },
-        provenance: if inductor_provenance { Provenance::Standard } else { Provenance::WhereLogged },
-        layout: if all_ranks_html { Layout::LandingPage } else { Layout::ByCount },
-        header_html: custom_header_html,
-        command: command.into_string().unwrap_or_else(|raw| raw.to_string_lossy().into_owned()),
+        overwrite,
+        plain_text,
+        all_ranks_html,
+        export,
+        inductor_provenance,
+        custom_header_html,
+        command,
     };
+    let options = keywords.options();
     let work = move |job: &fasttl_core::job::Job| {
         let trace = trace::load(&paths, &input, job)?;
         report::write_report(&trace, &options, job)

@@ -301,7 +301,11 @@ fn local(value: &[u8]) -> Vec<Option<String>> {
         b"null" => None,
         _ => Some(json::unescape(value).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned())),
     };
-    if value.starts_with(b"[") { json::elements(value).into_iter().flatten().map(one).collect() } else { vec![one(value)] }
+    if value.starts_with(b"[") {
+        json::elements(value).into_iter().flatten().map(one).collect()
+    } else {
+        vec![one(value)]
+    }
 }
 
 /// The address that identifies a node of an expression.

@@ -64,6 +64,6 @@ pub fn table(trace: &Trace, name: &str) -> Result<Table> {
 /// # Errors
 /// A name that no table has.
 pub fn describe(name: &str) -> Result<Vec<tables::Column>> {
-    let none = Trace { logs: Vec::new(), passed: Vec::new(), folder: None, inputs: Vec::new(), some_ranks: false };
+    let none = Trace::default();
     Ok(table(&none, name)?.columns())
 }

@@ -15,7 +15,7 @@ mod strings;
 
 use rayon::prelude::*;
 
-pub use problem::{Problem, ProblemKind, Severity};
+pub use problem::{ParserProblem, Problem, ProblemKind, Severity};
 pub use record::{Encoding, KindId, Mark, NONE, Names, PayloadState, Record};
 pub use scan::{Interned, Verify};
 pub use strings::Strings;

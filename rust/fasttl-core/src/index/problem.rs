@@ -1,5 +1,7 @@
 //! What is wrong with the input, as data.
 
+use super::record::Record;
+
 /// What kind of damage or oddity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProblemKind {
@@ -51,6 +53,8 @@ pub enum ProblemKind {
     StringRedefined,
     /// A log of which no record could be read: it is empty, or its bytes cannot be had.
     NothingRead,
+    /// A custom parser could not be loaded, failed, or returned what cannot be used; its files are not in the report.
+    ParserFailed,
 }
 
 /// Whether something was lost.
@@ -74,7 +78,7 @@ impl Severity {
 
 impl ProblemKind {
     /// Every kind, so that documents and tests can walk them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::ForeignText,
         Self::OrphanPayload,
         Self::BlankLines,
@@ -99,6 +103,7 @@ impl ProblemKind {
         Self::UnexpectedPayload,
         Self::StringRedefined,
         Self::NothingRead,
+        Self::ParserFailed,
     ];
 
     /// Name in the tables.
@@ -128,6 +133,7 @@ impl ProblemKind {
             Self::UnexpectedPayload => "unexpected payload",
             Self::StringRedefined => "string redefined",
             Self::NothingRead => "nothing read",
+            Self::ParserFailed => "parser failed",
         }
     }
 
@@ -157,7 +163,8 @@ impl ProblemKind {
             | Self::BadCompression
             | Self::BadPayloadJson
             | Self::UnexpectedPayload
-            | Self::NothingRead => Severity::Error,
+            | Self::NothingRead
+            | Self::ParserFailed => Severity::Error,
         }
     }
 }
@@ -177,4 +184,30 @@ pub struct Problem {
     pub detail: String,
     /// Whether the bytes belong to no record: then they belong to this problem alone.
     pub owns_bytes: bool,
+}
+
+/// A row of `problems` that a custom parser caused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParserProblem {
+    /// Which parser.
+    pub parser: String,
+    /// Number of the log with the record at hand; none where the parser could not even be loaded.
+    pub log: Option<usize>,
+    /// The row.
+    pub problem: Problem,
+}
+
+impl ParserProblem {
+    /// That `parser` failed at `record`, in the words of `why`.
+    pub fn new(parser: &str, record: Option<(usize, &Record)>, why: &str) -> Self {
+        let problem = Problem {
+            offset: record.map_or(0, |(_, r)| r.offset),
+            len: record.map_or(0, |(_, r)| r.len),
+            line: record.map_or(0, |(_, r)| r.line),
+            kind: ProblemKind::ParserFailed,
+            detail: format!("parser {parser}: {why}"),
+            owns_bytes: false,
+        };
+        Self { parser: parser.to_owned(), log: record.map(|(log, _)| log), problem }
+    }
 }

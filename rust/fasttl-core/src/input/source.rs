@@ -98,7 +98,9 @@ impl Source {
         // A time in the future is that of another clock, and says as little about now.
         let age = SystemTime::now().duration_since(modified).unwrap_or_else(|ahead| ahead.duration());
         if meta.is_file() && age > SETTLED && !on_network(&file) {
-            return Ok(Self::Map { path: path.to_owned(), len: meta.len(), modified });
+            // The process may move to another folder before the text is asked for.
+            let path = std::path::absolute(path)?;
+            return Ok(Self::Map { path, len: meta.len(), modified });
         }
         let len = if meta.is_file() { meta.len() } else { u64::MAX };
         Self::copy(&mut (&mut file).take(len), memory)

@@ -87,7 +87,7 @@ impl Writer<'_> {
         let mut evidence = Evidence::default();
         for (at, records) in wanted.into_iter().take(EVIDENCE_LOGS) {
             let (Some(log), Some(place)) = (self.trace.logs.get(at), places.get(at)) else { continue };
-            let plan = plan(log, &log.view()?, self.options.code, self.options.mode);
+            let plan = plan(log, &log.view()?, self.options.code, self.options.mode, &[]);
             let mut files: FxHashMap<usize, String> = FxHashMap::default();
             for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
                 if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {

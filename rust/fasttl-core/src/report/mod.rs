@@ -8,6 +8,7 @@ mod comparison;
 mod configs;
 mod directory;
 mod events;
+mod extras;
 mod html;
 mod job;
 mod jsonl;
@@ -16,12 +17,14 @@ mod out_dir;
 mod pages;
 mod places;
 mod plan;
+mod policy;
 mod provenance;
 mod standard;
 mod tree;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -31,10 +34,13 @@ use crate::analysis::parts::parts;
 use crate::analysis::ranks::{Facts, Texts, facts};
 use crate::error::Result;
 use crate::format::strict;
+use crate::index::{ParserProblem, Problem};
 use crate::job::Job;
 use crate::trace::{Log, LogState, Trace};
 use census::Census;
 use configs::Configs;
+use extras::Extra;
+pub use extras::{Extras, Form};
 use html::{ASSETS, Pages};
 use names::RelPath;
 pub use out_dir::Overwrite;
@@ -106,6 +112,8 @@ pub struct ReportOptions {
     pub header_html: String,
     /// How fasttl was called, for the page.
     pub command: String,
+    /// What custom parsers made of records.
+    pub extras: Arc<Extras>,
 }
 
 /// What was written.
@@ -135,7 +143,8 @@ pub struct Report {
 /// An output folder that may not be replaced, a log that changed meanwhile, output that cannot be written,
 /// an interrupt. Nothing half-done is left.
 pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result<Report> {
-    let inputs: Vec<PathBuf> = trace.logs.iter().map(|log| log.file.path.clone()).chain(trace.inputs.clone()).collect();
+    let named = trace.logs.iter().map(|log| &log.file.path).chain(&trace.inputs);
+    let inputs: Vec<PathBuf> = named.map(|path| trace.base.join(path)).collect();
     let staging = Staging::new(&options.out, options.overwrite, &inputs)?;
     let root = Tree::new(staging.root.clone())?;
     let pages = Pages::new()?;
@@ -155,7 +164,8 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
         out,
         logs: trace.logs.len(),
         records: trace.logs.iter().map(|log| log.index.records.len()).sum(),
-        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum(),
+        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum::<usize>()
+            + trace.parser_problems().len(),
         unknown_compile_ids: trace.records_without_compile(),
         files_written: files,
         messages: messages(trace),
@@ -190,7 +200,22 @@ fn messages(trace: &Trace) -> Vec<String> {
             }
         }
     };
-    trace.logs.iter().filter_map(line).collect()
+    trace.logs.iter().filter_map(line).chain(parser_messages(trace)).collect()
+}
+
+/// One line for each custom parser that failed, with what it failed at first.
+fn parser_messages(trace: &Trace) -> Vec<String> {
+    let problems = trace.parser_problems();
+    let mut first: Vec<(&str, &Problem, usize)> = Vec::new();
+    for ParserProblem { parser, problem, .. } in &problems {
+        match first.iter_mut().find(|(name, ..)| name == parser) {
+            Some((.., times)) => *times += 1,
+            None => first.push((parser, problem, 1)),
+        }
+    }
+    let more = |times: usize| if times > 1 { format!(" (and {} more)", times - 1) } else { String::new() };
+    let line = |(_, problem, times): (&str, &Problem, usize)| format!("{}{}", problem.detail, more(times));
+    first.into_iter().map(line).collect()
 }
 
 /// What is left of a log whose tree was written.
@@ -213,8 +238,10 @@ impl Writer<'_> {
     fn log(&self, log: &Log, folder: &Path, place: &Place, texts: Option<&Texts>) -> Result<Done> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
+        let number = self.trace.logs.iter().position(|other| std::ptr::eq(other, log)).unwrap_or(usize::MAX);
+        let extras = self.options.extras.of_log(number);
         let planned = || {
-            let mut plan = plan(log, &view, self.options.code, self.options.mode);
+            let mut plan = plan(log, &view, self.options.code, self.options.mode, extras);
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
@@ -234,7 +261,7 @@ impl Writer<'_> {
         let shapes = pages::shapes(log);
         let configs = Configs::default();
         let trees = GuardTrees::new(&site);
-        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees };
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees, extras };
         let mut summary = pages::summary(&compiles);
         if self.options.mode == Mode::Export {
             summary.exports = Some(exports(log, &view));
@@ -299,7 +326,11 @@ impl Writer<'_> {
     /// Writes one planned file.
     fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
-        let Shared { tree, site, shapes, configs, trees } = shared;
+        let Shared { tree, site, shapes, configs, trees, extras } = shared;
+        if let Content::Extra(nth) = planned.content {
+            let write = |extra| self.options.extras.write(extra, tree, &planned.path, site.up);
+            return extras.get(nth).map_or(Ok(()), write);
+        }
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
@@ -334,6 +365,8 @@ impl Writer<'_> {
                 let page = pages::symbolic_guard_page(site, self.pages, trees, path, planned.record)?;
                 tree.write(path, page.as_bytes())
             }
+            // Written above, without a look at the payload.
+            Content::Extra(_) => Ok(()),
             Content::KernelStacks => tree.write(path, pages::traces_page(site, self.pages, path, text)?.as_bytes()),
             Content::Metrics => {
                 let page =
@@ -358,4 +391,5 @@ struct Shared<'a> {
     shapes: &'a Shapes,
     configs: &'a Configs<'a>,
     trees: &'a GuardTrees,
+    extras: &'a [Extra],
 }

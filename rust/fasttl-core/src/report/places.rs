@@ -25,7 +25,8 @@ pub(super) struct Place {
 impl Place {
     /// The place of a log that is the whole report.
     pub(super) fn alone(trace: &Trace, log: &Log) -> Self {
-        let heading = trace.folder.as_deref().map_or_else(|| log.name(), folder_name);
+        let heading =
+            trace.folder.as_deref().map_or_else(|| log.name(), |folder| folder_name(&trace.base.join(folder)));
         Self { folder: String::new(), heading, up: "", newest: true, job: None, siblings: Vec::new() }
     }
 }
@@ -38,7 +39,7 @@ fn folder_name(folder: &Path) -> String {
 /// Folders of a job's logs: `rank_<N>` for the newest start of a rank, `rank_<N>.restart_<K>` for earlier
 /// ones, `process_<pid>` for logs without rank.
 pub(super) fn places(trace: &Trace) -> Vec<Place> {
-    let name = trace.folder.as_deref().map_or_else(|| "job".to_owned(), folder_name);
+    let name = trace.folder.as_deref().map_or_else(|| "job".to_owned(), |folder| folder_name(&trace.base.join(folder)));
     // Logs stand by rank and time; a rank, or a process without one, may have several.
     let mut starts: FxHashMap<Who, usize> = FxHashMap::default();
     for log in &trace.logs {

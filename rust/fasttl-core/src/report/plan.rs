@@ -4,6 +4,7 @@ use std::collections::hash_map;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::extras::{Extra, Output as Made, stem_and_ending};
 use super::names::{Namer, Number, RelPath, eval_with_key};
 use super::provenance::ProvenancePage;
 use super::standard::{has_export_file, has_file, taken};
@@ -34,6 +35,8 @@ pub(super) enum Content {
     KernelStacks,
     /// A page of a condition on sizes or data.
     SymbolicGuard,
+    /// What a custom parser made: its number among the log's.
+    Extra(usize),
 }
 
 /// A file to write.
@@ -80,6 +83,8 @@ pub(super) struct Entry {
     pub(super) bytes: u64,
     /// The record.
     pub(super) record: usize,
+    /// The custom parser that made it.
+    pub(super) parser: Option<String>,
 }
 
 /// The files of a log's report.
@@ -102,7 +107,7 @@ pub(super) struct Plan {
 }
 
 /// Plans the report of one log.
-pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode) -> Plan {
+pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode, extras: &[Extra]) -> Plan {
     let mut planner = Planner {
         index: &log.index,
         bytes,
@@ -120,6 +125,9 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode) -> Pla
     let taken = taken(&log.index, bytes);
     for ((at, record), takes) in log.index.records.iter().enumerate().zip(taken) {
         planner.record(at, record, takes);
+    }
+    for (nth, extra) in extras.iter().enumerate() {
+        planner.extra(nth, extra);
     }
     planner.plan
 }
@@ -263,7 +271,15 @@ impl Planner<'_> {
 
     fn list(&mut self, slot: usize, at: usize, record: &Record, target: Target, name: String, number: Option<u32>) {
         if let Some((_, entries)) = self.plan.directory.get_mut(slot) {
-            entries.push(Entry { target, name, number, readable: None, bytes: record.text_len, record: at });
+            entries.push(Entry {
+                target,
+                name,
+                number,
+                readable: None,
+                bytes: record.text_len,
+                record: at,
+                parser: None,
+            });
         }
     }
 
@@ -365,6 +381,31 @@ impl Planner<'_> {
                 *number = self.number;
                 self.number += 1;
             }
+        }
+    }
+
+    /// What a custom parser made. It comes after all else, so that the names of other files do not depend on it.
+    fn extra(&mut self, nth: usize, extra: &Extra) {
+        let index = self.index;
+        let Ok(at) = index.records.binary_search_by_key(&extra.offset, |r| r.offset) else { return };
+        let Some(record) = index.records.get(at) else { return };
+        let id = index.names.id(record);
+        let slot = self.slot(id.collapsed());
+        let (target, name, bytes) = match &extra.output {
+            Made::Link(url) => (Target::Link(url.clone()), extra.name.clone(), 0),
+            Made::File(form, content) => {
+                let (stem, ending) = stem_and_ending(&extra.name, *form);
+                let number = self.next_number(false);
+                let folder = id.folder();
+                let path = self.namer.path(&folder, stem, number, ending);
+                self.plan.files.push(Planned { record: at, content: Content::Extra(nth), path: path.clone() });
+                let shown = path.as_str().strip_prefix(&format!("{folder}/")).unwrap_or(path.as_str()).to_owned();
+                (Target::File(path), shown, content.len())
+            }
+        };
+        if let Some((_, entries)) = self.plan.directory.get_mut(slot) {
+            let parser = Some(extra.parser.clone());
+            entries.push(Entry { target, name, number: None, readable: None, bytes, record: at, parser });
         }
     }
 

@@ -1,5 +1,7 @@
 //! What the pages share: their place in the report, stacks, and the way numbers are shown.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::records::UNKNOWN_KIND;
@@ -10,10 +12,10 @@ use crate::format::catalogue;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::{Frame, is_framework};
 use crate::format::time::iso;
-use crate::index::{KindId, Record};
-use crate::report::html::POLICY;
+use crate::index::{KindId, ParserProblem, Record};
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
+use crate::report::policy;
 use crate::trace::{Log, Trace};
 
 /// Where the pages of one log stand, and what they link to.
@@ -42,7 +44,7 @@ pub(crate) struct Site<'a> {
 pub(crate) struct Page {
     title: String,
     assets: String,
-    policy: &'static str,
+    policy: Cow<'static, str>,
     header_html: String,
 }
 
@@ -52,7 +54,7 @@ impl Page {
         Self {
             title,
             assets: format!("{}{up}fasttl/", "../".repeat(depth)),
-            policy: POLICY,
+            policy: policy::with_header(header_html),
             header_html: header_html.to_owned(),
         }
     }
@@ -168,6 +170,14 @@ impl Site<'_> {
         let first = compile.id.collapsed();
         let tries = (0..=compile.last_attempt.min(1000)).map(|attempt| CompileId { attempt: Some(attempt), ..first });
         tries.into_iter().find(|id| self.plan.by_id.contains_key(id)).unwrap_or(first).label()
+    }
+
+    /// What custom parsers failed at in this log, or before any: they could not be loaded.
+    pub(crate) fn parser_problems(&self) -> Vec<ParserProblem> {
+        let here = |number| self.trace.logs.get(number).is_some_and(|log| std::ptr::eq(log, self.log));
+        let mut problems = self.trace.parser_problems();
+        problems.retain(|problem| problem.log.is_none_or(here));
+        problems
     }
 
     /// The compile of a record: generation and id without attempt.

@@ -252,6 +252,14 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         let title = format!("Compiles never finished on {}.", list(&names));
         add("error", title, "They were still at work when the log ends.".to_owned(), Some(link(first)), Some("Open"));
     }
+    let by_parsers = input.trace.parser_problems();
+    if let Some(first) = by_parsers.first() {
+        // One that could not be loaded stands on the page of every log.
+        let row = input.rows.get(first.log.unwrap_or(0));
+        let title = format!("{} of custom parsers.", plural(by_parsers.len(), "failure"));
+        let href = row.map(|row| format!("{}#problems", link(row)));
+        add("warn", title, first.problem.detail.clone(), href, Some("Open"));
+    }
     notes.extend(divergences(input.comparison));
     notes
 }

@@ -194,6 +194,11 @@ pub(super) fn notes(site: &Site<'_>, sum: &Summary) -> Vec<Note> {
         let title = format!("{} in the log.", plural(errors, "damaged place"));
         add("warn", title, "Everything else was read.".to_owned(), Some("#problems"), Some("Where"));
     }
+    let by_parsers = site.parser_problems();
+    if let Some(first) = by_parsers.first() {
+        let title = format!("{} of custom parsers.", plural(by_parsers.len(), "failure"));
+        add("warn", title, first.problem.detail.clone(), Some("#problems"), Some("All of them"));
+    }
     notes
 }
 

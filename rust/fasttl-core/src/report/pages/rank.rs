@@ -1,5 +1,7 @@
 //! `index.html` of one log: its overview, the stack tree, the compiles, problems, and every file.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten, size};
@@ -118,7 +120,7 @@ struct FileRow {
     suffix: &'static str,
     readable: Option<String>,
     bytes: Option<String>,
-    about: &'static str,
+    about: Cow<'static, str>,
     extra: bool,
     number: Option<u32>,
     part: Option<String>,
@@ -280,12 +282,16 @@ pub(crate) fn cache_mark(path: &str) -> &'static str {
 
 fn file_row(site: &Site<'_>, entry: &Entry, several_parts: bool) -> FileRow {
     let record = site.log.index.records.get(entry.record);
-    let about = record.map_or("", |record| site.about(record));
+    let about = match (&entry.parser, record) {
+        (Some(parser), _) => Cow::Owned(format!("Made by the custom parser {parser}.")),
+        (None, Some(record)) => Cow::Borrowed(site.about(record)),
+        (None, None) => Cow::Borrowed(""),
+    };
     let (href, external, suffix) = match &entry.target {
         Target::File(path) => (Some(path.href()), None, cache_mark(path.as_str())),
         Target::Link(url) => (is_web(url).then(|| url.clone()), Some(url.clone()), ""),
     };
-    let is_link = record.is_some_and(|r| r.kind.is(Kind::Link));
+    let is_link = entry.parser.is_none() && record.is_some_and(|r| r.kind.is(Kind::Link));
     FileRow {
         href,
         external,
@@ -301,17 +307,26 @@ fn file_row(site: &Site<'_>, entry: &Entry, several_parts: bool) -> FileRow {
 }
 
 pub(super) fn problems(site: &Site<'_>) -> Problems {
+    let by_parsers = site.parser_problems();
     let all = &site.log.index.problems;
     let total = site.log.index.errors().count();
     let notes = all.len() - total;
     let unusual = all.iter().filter(|p| p.kind.severity() == Severity::Note);
     let ordered = site.log.index.errors().chain(unusual);
+    // First: they are few, and what they name is not in the list of files.
+    let ordered = by_parsers.iter().map(|p| &p.problem).chain(ordered);
     let rows: Vec<ProblemRow> = ordered.take(PROBLEMS).map(|p| problem_row(site, p)).collect();
     let mut note = String::new();
-    if notes > 0 {
-        note = format!("{} of what is unusual, but lost nothing.", plural(notes, "note"));
+    if !by_parsers.is_empty() {
+        note = format!(
+            "{} of custom parsers: what they would have made is missing. ",
+            plural(by_parsers.len(), "failure")
+        );
     }
-    if all.len() > rows.len() {
+    if notes > 0 {
+        note += &format!("{} of what is unusual, but lost nothing.", plural(notes, "note"));
+    }
+    if all.len() + by_parsers.len() > rows.len() {
         note += &format!(" The first {} are shown; all are in the table `problems`.", rows.len());
     }
     Problems { total, note, rows }
@@ -324,7 +339,11 @@ fn problem_row(site: &Site<'_>, problem: &Problem) -> ProblemRow {
     let visible = |c: char| if c.is_control() { '\u{B7}' } else { c };
     ProblemRow {
         kind: problem.kind.name(),
-        place: format!("line {}, byte {}", problem.line, problem.offset),
+        place: match (problem.line, problem.offset) {
+            (0, 0) => String::new(),
+            (0, byte) => format!("byte {byte}"),
+            (line, byte) => format!("line {line}, byte {byte}"),
+        },
         detail: shorten(&problem.detail, CELL),
         snippet: String::from_utf8_lossy(snippet).chars().map(visible).collect(),
     }
