@@ -243,6 +243,8 @@ def main() -> None:
                 outcome.merge(run_parity(folder, mode, {"fasttl": args.fasttl, "tlparse": args.tlparse}))
     except ParityError as error:
         parser.exit(2, f"{error}\n")
+    if not outcome.cases:
+        parser.exit(2, f"no case for {', '.join(args.modes)} in {', '.join(map(str, args.folders))}\n")
     lines = judge(outcome, known)
     lines.append(f"{len(outcome.cases)} cases, {len(outcome.same)} without a difference, {len(lines)} not as listed")
     print("\n".join(lines))  # noqa: T201  (what the script is for)

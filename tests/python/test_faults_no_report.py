@@ -431,10 +431,12 @@ class TestB19NamesThatNoFileCanHave:
         _, out = keep(log(artifact(name, "mine")), records=4)
         [path] = payloads(out, b"mine")
         assert path.startswith("-_0_0_0/")
-        assert path.endswith("_0.txt")
+        # The peer reads no lone surrogate: such a file stands outside of its numbers.
+        number, after = ("_x0", "_0") if "\ud800" in name else ("_0", "_1")
+        assert path.endswith(f"{number}.txt")
         assert max(len(part.encode()) for part in Path(path).parts) <= 255
         assert len(path.encode()) < 1500
-        assert payloads(out, b"x") == ["-_0_0_0/after_1.txt"]
+        assert payloads(out, b"x") == [f"-_0_0_0/after{after}.txt"]
 
     def test_names_that_differ_at_their_end_have_a_file_each(self, keep):
         names = ["n" * 300 + ending for ending in ("a", "b", "\0")]

@@ -132,7 +132,7 @@ class TestB25StrictWithBadRecords:
     def test_a_job_with_a_log_that_cannot_be_read(self, run, tmp_path, bad):
         result = run(job(tmp_path / "job", whole(0), bad), "-o", tmp_path / "out", "--strict")
         assert result.exit_code == 1
-        assert "1 problem in the input" in result.stderr
+        assert "1 problem; the report lists them" in result.stderr
         assert trees(tmp_path / "out") == ["rank_0", "rank_1"]
 
     def test_the_peers_input(self, run, data, tmp_path):

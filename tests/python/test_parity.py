@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from check import HERE, SINGLE_MODES, Outcome, ParityError, judge, load_known, parse_output, run_parity
+from check import HERE, SINGLE_MODES, ParityError, judge, load_known, parse_output, run_parity
 from compare import find_tool
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,6 +35,12 @@ def test_real_logs(folder, mode):
     outcome = run_parity(folder, mode, tools())
     logs = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.log"))
     assert sorted(outcome.cases) == [f"{log}:{mode}" for log in logs]
+    assert judge(outcome, load_known(HERE / "known.toml")) == []
+
+
+def test_real_jobs(folder):
+    outcome = run_parity(folder, "all-ranks", tools())
+    assert outcome.cases == {"crash_3_ranks:all-ranks", "dist_restart:all-ranks"}
     assert judge(outcome, load_known(HERE / "known.toml")) == []
 
 
@@ -109,8 +117,10 @@ def test_an_entry_without_a_reason_is_refused(tmp_path):
         load_known(path)
 
 
-def test_a_mode_without_cases_is_an_error(tmp_path):
+def test_no_case_at_all_is_an_error(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ParityError, match="no case for the mode plain"):
-        run_parity(tmp_path, "plain", tools())
-    assert Outcome().cases == set()
+    assert run_parity(tmp_path, "plain", {}).cases == set()
+    command = [sys.executable, HERE / "check.py", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no case" in done.stderr

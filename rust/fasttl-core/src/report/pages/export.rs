@@ -127,7 +127,7 @@ pub(crate) fn export_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, 
         compiles: compile_rows(site),
         compiles_note: compiles_note(site),
         directory: directory(site),
-        links: links(site),
+        links: links(site, input.census),
         problems: problems(site),
         siblings: input.siblings,
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten, size};
 use super::overview::{Fact, Note, Phase, Summary, Tile, export_note, facts, notes, phases, tiles};
-use super::records::{NamesView, RecordsView, names_by_phase, records};
+use super::records::{NamesView, OTHER_RECORDS, RecordsView, names_by_phase, records};
 use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
 use crate::analysis::parts::Part;
@@ -173,13 +173,13 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             href: "failures_and_restarts.html",
         },
         directory: directory(site),
-        links: links(site),
+        links: links(site, input.census),
         problems: problems(site),
     };
     pages.render("rank.html", &context)
 }
 
-pub(super) fn links(site: &Site<'_>) -> Vec<FileLink> {
+pub(super) fn links(site: &Site<'_>, census: &Census) -> Vec<FileLink> {
     let mut links = vec![
         ("raw.log", "the log as it was read"),
         ("raw.jsonl", "the records without payloads, one JSON object a line"),
@@ -188,6 +188,9 @@ pub(super) fn links(site: &Site<'_>) -> Vec<FileLink> {
     ];
     if !site.up.is_empty() {
         links.push(("collectives_parity.json", "graphs whose schedule of collectives and code do not agree"));
+    }
+    if census.has_others() {
+        links.push((OTHER_RECORDS, "records that no other page shows"));
     }
     if site.log.file.source.is_err() {
         // There is nothing to copy of a log that could not be read.
