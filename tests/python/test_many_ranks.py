@@ -1,47 +1,38 @@
 """A job of 512 ranks: its landing page stays small, and still leads to every rank."""
 
-import hashlib
 import json
 from pathlib import Path
 
 import fasttl
 import polars as pl
 import pytest
+from handmade import IDS, record
 
 RANKS = 512
-
-
-def record(head, payload=None):
-    text = ""
-    if payload is not None:
-        head = {**head, "has_payload": hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()}
-        text = "".join(f"\t{line}\n" for line in payload.split("\n"))
-    return f"V1129 23:59:59.000000 4242 torch/_dynamo/utils.py:7] {json.dumps(head)}\n{text}"
 
 
 def rank_log(rank):
     """Give a log of four compiles; every eighth rank has functions of its own and another collective."""
     odd = rank % 8 == 0
-    lines = []
+    metrics = {"co_name": f"f{rank}" if odd else "f", "co_filename": "/a/b.py", "graph_op_count": 1}
+    schedule = json.dumps(["all_gather" if odd else "all_reduce_"])
+    records = []
     for frame in range(4):
-        ids = {"rank": rank, "frame_id": frame, "frame_compile_id": 0, "attempt": 0}
-        metrics = {"co_name": f"f{rank}" if odd else "f", "co_filename": "/a/b.py", "graph_op_count": 1}
-        lines += [
-            record({"dynamo_start": {"stack": []}, **ids}),
-            record({"compilation_metrics": metrics, **ids}),
-            record(
-                {"artifact": {"name": "inductor_collective_schedule", "encoding": "json"}, **ids},
-                json.dumps(["all_gather" if odd else "all_reduce_"]),
-            ),
+        ids = IDS.replace('"frame_id": 0', f'"frame_id": {frame}')
+        about = {"name": "inductor_collective_schedule", "encoding": "json"}
+        records += [
+            record("dynamo_start", {"stack": []}, rank=rank, ids=ids),
+            record("compilation_metrics", metrics, rank=rank, ids=ids),
+            record("artifact", about, schedule, rank=rank, ids=ids),
         ]
-    return "".join(lines)
+    return b"".join(records)
 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
     folder = tmp_path_factory.mktemp("job")
     for rank in range(RANKS):
-        (folder / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log").write_text(rank_log(rank))
+        (folder / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log").write_bytes(rank_log(rank))
     return folder
 
 
