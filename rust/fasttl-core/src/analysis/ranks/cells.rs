@@ -59,10 +59,15 @@ impl Cell {
     }
 }
 
+/// Differences of one comparison that are kept; the others are counted.
+const DIFFERENCES: usize = 10_000;
+
 /// What was found at all places that were compared.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) differences: Vec<Difference>,
+    /// Places that differ and are not kept.
+    more: usize,
     pub(super) unknown: Vec<Unjudged>,
     /// Places that at least two ranks know and agree on.
     pub(super) agreed: usize,
@@ -93,6 +98,7 @@ impl Findings {
         match groups.len() {
             0 => {}
             1 => self.agreed += usize::from(known > 1),
+            _ if self.differences.len() >= DIFFERENCES => self.more += 1,
             _ => {
                 let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
                 groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
@@ -113,16 +119,16 @@ impl Findings {
 
     /// The diagnostic. `same` is said where all agree, `nothing` where no two ranks could be compared.
     pub(super) fn diagnostic(self, aspect: Aspect, same: &str, nothing: &str) -> Diagnostic {
-        let Self { differences, unknown, agreed } = self;
+        let Self { differences, more, unknown, agreed } = self;
         let (verdict, sentence) = match differences.first() {
-            Some(first) => (Verdict::Differs, first_difference(first, differences.len())),
+            Some(first) => (Verdict::Differs, first_difference(first, differences.len() + more)),
             None if agreed == 0 => (Verdict::Unknown, nothing.to_owned()),
             None if unknown.is_empty() => (Verdict::Same, same.to_owned()),
             None => {
                 (Verdict::Unknown, format!("What could be compared is the same, but not all could: {}.", why(&unknown)))
             }
         };
-        Diagnostic { aspect, verdict, sentence, differences, unknown }
+        Diagnostic { aspect, verdict, sentence, differences, more, unknown }
     }
 }
 

@@ -67,6 +67,9 @@ fn graph(members: &[Member<'_>], key: Key, nth: usize, graphs: usize, findings: 
 fn first_difference(lists: &[Arc<str>]) -> usize {
     let Some(first) = lists.first() else { return 0 };
     let differs = |other: &Arc<str>| {
+        if first == other {
+            return None;
+        }
         let (a, b): (Vec<&str>, Vec<&str>) = (first.lines().collect(), other.lines().collect());
         (0..a.len().max(b.len())).find(|&at| a.get(at) != b.get(at))
     };
@@ -133,7 +136,7 @@ pub(super) fn parity(members: &[Member<'_>]) -> Diagnostic {
         }
         None => (Verdict::Same, "All collectives of the schedules are in the code, each with a wait.".to_owned()),
     };
-    Diagnostic { aspect: Aspect::Parity, verdict, sentence, differences, unknown }
+    Diagnostic { aspect: Aspect::Parity, verdict, sentence, differences, more: 0, unknown }
 }
 
 fn fault(offset: u32, missing_waits: u32) -> String {

@@ -94,6 +94,8 @@ pub struct Diagnostic {
     pub sentence: String,
     /// What differs, in the order of ids and places.
     pub differences: Vec<Difference>,
+    /// Further places that differ, beyond those that are kept.
+    pub more: usize,
     /// What could not be judged, and why.
     pub unknown: Vec<Unjudged>,
 }

@@ -40,7 +40,11 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
         .text("sentence", "The result for a person, with the ranks on each side of the first difference.", |d| {
             Some(Cow::Borrowed(d.sentence.as_str()))
         })
-        .u64("differences", "Places that differ: rows of `divergence`.", |d| Some(d.differences.len() as u64))
+        .u64(
+            "differences",
+            "Places that differ: rows of `divergence`, which has 10,000 of a comparison at most.",
+            |d| Some((d.differences.len() + d.more) as u64),
+        )
         .texts("unknown", "What could not be judged, and why.", |d| {
             Some(d.unknown.iter().map(|u| format!("{} {}: {}", super::rank_list(&u.ranks), u.place, u.why)).collect())
         })

@@ -126,7 +126,7 @@ pub(crate) fn agreement(comparison: &Comparison, evidence: &Evidence) -> Agreeme
 fn row(diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
     let (id, title, about) = words(diagnostic.aspect);
     let differences = &diagnostic.differences;
-    let more = differences.len().saturating_sub(DIFFERENCES);
+    let more = differences.len().saturating_sub(DIFFERENCES) + diagnostic.more;
     Row {
         id,
         title,
