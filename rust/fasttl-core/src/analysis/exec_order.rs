@@ -5,12 +5,14 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::kind::Kind;
 use crate::format::strict;
+use crate::index::NONE;
 use crate::tables::{Row, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
 
@@ -22,8 +24,43 @@ pub(super) const EXEC_ORDER: TableDef =
 pub struct Recording {
     /// The record.
     pub record: usize,
-    /// Ids in the order in which their graphs ran, `None` for a graph without one; why it could not be read.
-    pub order: std::result::Result<Vec<Option<CompileId>>, String>,
+    /// What ran; why it could not be read.
+    pub order: std::result::Result<Order, String>,
+}
+
+/// Ids in the order in which their graphs ran. There may be millions of runs of a few graphs.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    ids: Vec<CompileId>,
+    /// Places in `ids`; [`NONE`] for a graph without an id.
+    runs: Vec<u32>,
+}
+
+impl Order {
+    fn new(runs: impl Iterator<Item = Option<CompileId>>) -> Self {
+        let mut order = Self::default();
+        let mut numbers: FxHashMap<CompileId, u32> = FxHashMap::default();
+        for id in runs {
+            let number = id.map_or(NONE, |id| {
+                *numbers.entry(id).or_insert_with(|| {
+                    order.ids.push(id);
+                    u32::try_from(order.ids.len() - 1).unwrap_or(NONE)
+                })
+            });
+            order.runs.push(number);
+        }
+        order
+    }
+
+    /// The runs in order; `None` for a graph without an id.
+    pub fn iter(&self) -> impl Iterator<Item = Option<CompileId>> + '_ {
+        self.runs.iter().map(|number| self.ids.get(*number as usize).copied())
+    }
+
+    /// The run at a position, if there is one.
+    pub fn get(&self, position: usize) -> Option<Option<CompileId>> {
+        self.runs.get(position).map(|number| self.ids.get(*number as usize).copied())
+    }
 }
 
 /// All recordings of a log.
@@ -44,7 +81,7 @@ pub fn recordings(log: &Log, bytes: &[u8]) -> Vec<Recording> {
     log.index.records.iter().enumerate().filter_map(of).collect()
 }
 
-fn read(text: &[u8]) -> std::result::Result<Vec<Option<CompileId>>, String> {
+fn read(text: &[u8]) -> std::result::Result<Order, String> {
     let value: Value =
         serde_json::from_slice(&strict::to_strict(text)).map_err(|_| "the record is no JSON".to_owned())?;
     let runs = value
@@ -52,7 +89,7 @@ fn read(text: &[u8]) -> std::result::Result<Vec<Option<CompileId>>, String> {
         .and_then(Value::as_array)
         .ok_or_else(|| "the record has no list of graphs".to_owned())?;
     let id = |run: &Value| run.get("compile_id").and_then(Value::as_str).and_then(CompileId::parse);
-    Ok(runs.iter().map(id).collect())
+    Ok(Order::new(runs.iter().map(id)))
 }
 
 struct RunRow<'t> {
@@ -69,8 +106,8 @@ fn build(trace: &Trace) -> Result<Table> {
         for (recording, found) in (0..).zip(recordings(log, &view)) {
             let Some(record) = log.index.records.get(found.record) else { continue };
             let row = Row { file, log, record };
-            let runs = (0..).zip(found.order.unwrap_or_default());
-            rows.extend(runs.map(|(position, id)| RunRow { row, recording, position, id }));
+            let order = found.order.unwrap_or_default();
+            rows.extend((0..).zip(order.iter()).map(|(position, id)| RunRow { row, recording, position, id }));
         }
     }
     TableBuilder::new(&rows)

@@ -74,6 +74,16 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// Whether no further difference is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.differences.len() >= DIFFERENCES
+    }
+
+    /// Counts a place that is not put into words, since no further difference is kept.
+    pub(super) fn count(&mut self, differs: bool) {
+        self.more += usize::from(differs);
+    }
+
     /// Compares the cells of one place.
     pub(super) fn place(&mut self, key: Option<Key>, place: &str, cells: Vec<(&Member<'_>, Cell)>) {
         let mut groups: Vec<(String, Group)> = Vec::new();
@@ -98,7 +108,7 @@ impl Findings {
         match groups.len() {
             0 => {}
             1 => self.agreed += usize::from(known > 1),
-            _ if self.differences.len() >= DIFFERENCES => self.more += 1,
+            _ if self.is_full() => self.count(true),
             _ => {
                 let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
                 groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));

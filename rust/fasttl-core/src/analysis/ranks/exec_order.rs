@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::cells::{Cell, Findings};
 use super::facts::CompileFact;
 use super::{Aspect, Diagnostic, Member};
+use crate::analysis::exec_order::Order;
 use crate::format::compile_id::CompileId;
 use crate::format::payload::md5_hex;
 
@@ -33,12 +34,23 @@ pub(super) fn exec_order(members: &[Member<'_>]) -> Diagnostic {
                 findings.agreed += 1;
                 continue;
             }
+            if findings.is_full() {
+                findings.count(differs(&ran));
+                continue;
+            }
             let cells = members.iter().zip(&ran).map(|(m, ran)| (m, graphs.cell(m, nth, position, *ran)));
             findings.place(None, &format!("{of}position {}", position + 1), cells.collect());
         }
     }
     let same = "All ranks ran the same graphs in the same order.";
     findings.diagnostic(Aspect::ExecOrder, same, NONE_HAS)
+}
+
+/// Whether ranks of which it is known ran different things.
+fn differs(ran: &[Option<Ran>]) -> bool {
+    let mut known = ran.iter().filter(|ran| !matches!(ran, Some(Ran::Unknown(_))));
+    let first = known.next();
+    known.any(|other| Some(other) != first)
 }
 
 /// What ran at one position of one rank.
@@ -63,11 +75,11 @@ impl Graphs {
     fn order(&mut self, member: &Member<'_>, nth: usize) -> Vec<Ran> {
         let recording = member.facts.recordings.get(nth).and_then(|r| r.order.as_ref().ok());
         let mut known: FxHashMap<CompileId, Ran> = FxHashMap::default();
-        let mut ran = |id: &Option<CompileId>| match id {
+        let mut ran = |id: Option<CompileId>| match id {
             None => Ran::Unknown(NO_ID),
-            Some(id) => *known.entry(*id).or_insert_with(|| self.ran(member, *id)),
+            Some(id) => *known.entry(id).or_insert_with(|| self.ran(member, id)),
         };
-        recording.into_iter().flatten().map(&mut ran).collect()
+        recording.into_iter().flat_map(Order::iter).map(&mut ran).collect()
     }
 
     /// The function and the graph behind an id: of the newest generation, since the recording does not name one.
@@ -96,7 +108,7 @@ impl Graphs {
             (_, Some(Ran::Unknown(why))) => Cell::Unknown(why.to_owned()),
             (_, None) => Cell::plain("nothing", record),
             (Ok(order), Some(Ran::Graph(graph))) => {
-                let id = order.get(position).copied().flatten().unwrap_or_default();
+                let id = order.get(position).flatten().unwrap_or_default();
                 let code = self.code.get(graph).map_or("", |code| code);
                 Cell::Known(graph.to_string(), format!("{id} {code}"), Some(record))
             }
