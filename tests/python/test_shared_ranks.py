@@ -49,8 +49,8 @@ VERDICTS = {
     "dist_late_init": "sdsusuuuu",
     # The same ids in the same order, but 1/0 and 2/0 are each other's functions.
     "dist_exec_order": "sdsussuud",
-    # Rank 1 dies in 1/0 and never comes to 2/0.
-    "dist_crash": "dssusuuuu",
+    # Rank 1 dies in 1/0 and never comes to 2/0; rank 0 ends inside of 2/0, and may have recompiled later.
+    "dist_crash": "dsuusuuuu",
 }
 
 

@@ -435,3 +435,150 @@ fn an_earlier_start_is_not_compared_with_a_later_one() {
     assert_eq!(verdict(&trace, "compile ids"), "same");
     assert!(said(&trace, "compile ids").contains("2 ids"));
 }
+
+#[test]
+fn forward_is_held_against_forward() {
+    let span = |log: RankLog, ph: &str, more: &str| {
+        let event = format!(
+            "{{\n\"name\": \"inductor_compile\",\n\"ph\": \"{ph}\",\n\"args\": {{\"compile_id\": \"0/0\"{more}}}\n}}"
+        );
+        log.add("\"chromium_event\": {}", ID, Some(&event))
+    };
+    let compiled = |log: RankLog, back: bool, shape: Option<&str>| {
+        let log = span(log, "B", "").code(&[]);
+        let log = match shape {
+            Some(shape) => log.runtime("1", shape),
+            None => log,
+        };
+        span(log, "E", &format!(", \"is_backward\": {back}"))
+    };
+    // Rank 1 logged nothing of its forward: its backward must not stand in for it.
+    let (_dir, trace) = job(2, |log| {
+        let forward = if log.rank == 0 { Some("[4]") } else { None };
+        compiled(compiled(log, false, forward), true, Some("[8]"))
+    });
+    assert_eq!(verdict(&trace, "tensors"), "unknown", "{}", said(&trace, "tensors"));
+    // Rank 1 compiled its backward first.
+    let (_dir, trace) = job(2, |log| match log.rank {
+        0 => compiled(compiled(log, false, Some("[4]")), true, Some("[8]")),
+        _ => compiled(compiled(log, true, Some("[8]")), false, Some("[4]")),
+    });
+    assert_eq!(verdict(&trace, "tensors"), "same", "{:?}", differences(&trace, "tensors"));
+}
+
+#[test]
+fn earlier_tries_do_not_count() {
+    let again = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 1";
+    let graph = "def forward(self, x):\n    y = torch.ops._c10d_functional.all_reduce(x, 'sum', '0')\n    return (y,)";
+    let (_dir, trace) = job(2, |log| match log.rank {
+        0 => log.add("\"aot_inference_graph\": {}", ID, Some(graph)),
+        _ => log.add("\"aot_inference_graph\": {}", ID, Some(graph)).add(
+            "\"aot_inference_graph\": {}",
+            again,
+            Some(graph),
+        ),
+    });
+    for aspect in ["collectives", "code"] {
+        assert_eq!(verdict(&trace, aspect), "same", "{aspect}: {:?}", differences(&trace, aspect));
+    }
+}
+
+#[test]
+fn what_was_lost_is_no_agreement() {
+    let broken = |rank: i32| -> (TempDir, Trace) {
+        let (dir, _) = job(2, |log| log.schedule(&["all_reduce_"]).compile(1, "g"));
+        let mut bytes = RankLog::new(rank).compile(0, "f").bytes;
+        bytes.extend_from_slice(b"V1129 23:59:59.000001 7 torch/x.py:7] {\"dynamo_sta");
+        fs::write(dir.path().join(format!("dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log")), bytes).unwrap();
+        let trace = loaded(dir.path());
+        (dir, trace)
+    };
+    let (_dir, trace) = broken(2);
+    for aspect in ["compile ids", "code", "recompile reasons", "collectives"] {
+        assert_eq!(verdict(&trace, aspect), "unknown", "{aspect}: {}", said(&trace, aspect));
+    }
+    // A graph that is damaged on all ranks.
+    let (dir, _) = job(2, |log| log.graph("        return (x,)\n"));
+    for entry in fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap().replace("return (x,)", "return (x, x)");
+        fs::write(&path, text).unwrap();
+    }
+    assert_eq!(verdict(&loaded(dir.path()), "code"), "unknown");
+    // Reasons that are cut are no reasons.
+    let again = "\"frame_id\": 0, \"frame_compile_id\": 1, \"attempt\": 0";
+    let (_dir, trace) = job(2, |log| match log.rank {
+        0 => log.artifact_of(again, "recompile_reasons", "why"),
+        _ => log.add("\"dynamo_start\": {\"stack\": []}", again, None),
+    });
+    assert!(said(&trace, "recompile reasons").starts_with("unknown: "), "{}", said(&trace, "recompile reasons"));
+}
+
+#[test]
+fn collectives_outside_of_frames_are_compared() {
+    for ids in ["\"stack\": []", "\"compiled_autograd_id\": 0, \"attempt\": 0"] {
+        let (_dir, trace) = job(2, |log| {
+            let op = if log.rank == 0 { "all_reduce_" } else { "all_gather" };
+            log.artifact_of(ids, "inductor_collective_schedule", &json!([op]).to_string())
+        });
+        assert_eq!(verdict(&trace, "collectives"), "differs", "{ids}");
+    }
+    // Names with line feeds, and empty ones, are names.
+    for (a, b) in [(json!(["a\nb"]), json!(["a", "b"])), (json!(["a"]), json!(["a", ""]))] {
+        let (_dir, trace) = job(2, |log| {
+            let ops = if log.rank == 0 { &a } else { &b };
+            log.artifact("inductor_collective_schedule", &ops.to_string())
+        });
+        assert_eq!(verdict(&trace, "collectives"), "differs", "{a} {b}");
+    }
+    let (_dir, trace) = job(2, |log| log.artifact("inductor_collective_schedule", "[null]"));
+    assert_eq!(verdict(&trace, "collectives"), "unknown");
+}
+
+#[test]
+fn a_schedule_is_held_against_its_code_by_name_and_order() {
+    let call = |op: &str, n: u32| format!("buf{n} = torch.ops._c10d_functional.{op}.default(a, '0')");
+    let wait = |n: u32| format!("torch.ops._c10d_functional.wait_tensor.default(buf{n})");
+    let lines = [call("all_gather", 1), call("all_reduce", 2), wait(1), wait(2)];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    for (schedule, expected) in [
+        (&["all_gather", "all_reduce"][..], "same: "),
+        (
+            &["all_reduce", "all_gather"],
+            "differs: 0/0: schedule and code have the same collectives in another order on ranks 0, 1.",
+        ),
+        (&["all_gather", "reduce_scatter"], "differs: 0/0: schedule and code differ by 2 collectives on ranks 0, 1."),
+    ] {
+        let (_dir, trace) = job(2, |log| log.code(&lines).schedule(schedule));
+        assert!(said(&trace, "collectives and code").starts_with(expected), "{}", said(&trace, "collectives and code"));
+    }
+    // Logs without a rank are named.
+    let dir = folder(&[]);
+    let log = RankLog::new(0).compile(0, "f").code(&lines).schedule(&["all_gather"]).bytes;
+    let text = String::from_utf8(log).unwrap().replace("\"rank\": 0, ", "");
+    fs::write(dir.path().join("one.log"), &text).unwrap();
+    fs::write(dir.path().join("two.log"), &text).unwrap();
+    let found = said(&loaded(dir.path()), "collectives and code");
+    assert!(found.starts_with("differs: one.log, 0/0: ") && !found.contains("rank"), "{found}");
+}
+
+#[test]
+fn an_id_is_what_it_was_when_it_ran() {
+    // Ids start again with a reset: what came after a recording did not run in it.
+    let reset = |log: RankLog, name: &str| log.compile(0, name);
+    let (_dir, trace) = written((0..2).map(|rank| {
+        let log = RankLog::new(rank).compile(0, "a").order(&[Some("0/0")]);
+        reset(log, if rank == 0 { "x" } else { "y" })
+    }));
+    assert_eq!(verdict(&trace, "execution order"), "same", "{:?}", differences(&trace, "execution order"));
+    let (_dir, trace) = written((0..2).map(|rank| {
+        let log = RankLog::new(rank).compile(0, if rank == 0 { "a" } else { "b" }).order(&[Some("0/0")]);
+        reset(log, "z")
+    }));
+    assert_eq!(verdict(&trace, "execution order"), "differs");
+    let (_dir, trace) =
+        written((0..2).map(|rank| reset(RankLog::new(rank).compile(0, "a"), "b").order(&[Some("0/0")])));
+    assert_eq!(verdict(&trace, "execution order"), "unknown");
+    let (_dir, trace) = job(2, |log| log.order(&[]));
+    assert_eq!(verdict(&trace, "execution order"), "unknown");
+}

@@ -486,6 +486,11 @@ impl Compile {
         &self.graphs
     }
 
+    /// Whether the log shows that it was compiled, or refused: metrics of what only ran are no sign of it.
+    pub fn was_compiled(&self) -> bool {
+        self.start.is_some() || !self.metrics.is_empty() || !self.graphs.is_empty() || self.reasons.is_some()
+    }
+
     /// Whether the frame had been compiled before.
     pub fn is_recompile(&self) -> bool {
         self.id.frame_compile_id.is_some_and(|n| n > 0)

@@ -20,8 +20,10 @@ use crate::trace::Log;
 /// One Inductor compile of a compile id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Part {
-    /// N-th within its compile id, from 0.
+    /// N-th within its compile id and try, from 0.
     pub number: u32,
+    /// N-th of its direction, from 0: the same on all ranks, whichever they compiled first.
+    pub nth: u32,
     /// Whether it compiled a backward graph; `None` where the log does not tell.
     pub is_backward: Option<bool>,
 }
@@ -93,18 +95,20 @@ struct State<'a> {
     loose: Option<(usize, FxHashSet<&'a str>)>,
     /// How many spans of a backward compile are open.
     backward: usize,
+    /// All its parts.
+    list: Vec<usize>,
 }
 
 /// Finds the parts of a log. `bytes` are the log's.
 pub fn parts(log: &Log, bytes: &[u8]) -> Parts {
     let mut parts = Parts::default();
-    let mut states: FxHashMap<(u32, CompileId), State<'_>> = FxHashMap::default();
+    let mut states: BTreeMap<(u32, CompileId), State<'_>> = BTreeMap::new();
     let mut graphs: BTreeMap<usize, usize> = BTreeMap::new();
     for (at, record) in log.index.records.iter().enumerate() {
-        let id = log.index.names.id(record).without_attempt();
+        let id = log.index.names.id(record).collapsed();
         if record.kind.is(Kind::ChromiumEvent) {
             if let Some(span) = span(log, record, bytes) {
-                let id = if id.is_none() { span.id } else { id };
+                let id = if id.is_none() { span.id.collapsed() } else { id };
                 states.entry((record.generation, id)).or_default().event(span, &mut parts);
             }
             continue;
@@ -121,6 +125,16 @@ pub fn parts(log: &Log, bytes: &[u8]) -> Parts {
         if let Some(record) = log.index.records.get(at).filter(|r| r.payload.is_whole()) {
             let lines = log.index.payload(record, bytes).raw();
             part.is_backward = Some(memchr::memmem::find(lines, b"tangents_").is_some());
+        }
+    }
+    for state in states.values() {
+        let mut counts: FxHashMap<Option<bool>, u32> = FxHashMap::default();
+        for at in &state.list {
+            if let Some(part) = parts.list.get_mut(*at) {
+                let count = counts.entry(part.is_backward).or_default();
+                part.nth = *count;
+                *count += 1;
+            }
         }
     }
     parts
@@ -140,7 +154,8 @@ fn stage<'a>(log: &'a Log, record: &Record) -> Option<&'a str> {
 impl<'a> State<'a> {
     fn new_part(&mut self, parts: &mut Parts) -> usize {
         let is_backward = (self.backward > 0).then_some(true);
-        parts.list.push(Part { number: self.parts, is_backward });
+        parts.list.push(Part { number: self.parts, nth: 0, is_backward });
+        self.list.push(parts.list.len() - 1);
         self.parts += 1;
         parts.list.len() - 1
     }

@@ -37,6 +37,8 @@ pub struct GraphOps {
     pub record: usize,
     /// Generation and id without attempt.
     pub key: (u32, CompileId),
+    /// The try.
+    pub attempt: i64,
     /// The Inductor compile.
     pub part: Option<Part>,
     /// The operations; why they could not be read.
@@ -46,7 +48,8 @@ pub struct GraphOps {
 impl GraphOps {
     /// Nanoseconds of all operations; `None` where one has no estimate or nothing could be read.
     pub fn total_ns(&self) -> Option<f64> {
-        self.ops.as_ref().ok()?.iter().map(|op| op.ns).sum()
+        let total: Option<f64> = self.ops.as_ref().ok()?.iter().map(|op| op.ns).sum();
+        total.filter(|ns| ns.is_finite())
     }
 
     /// Outputs of all operations; why they cannot be compared.
@@ -68,7 +71,8 @@ pub fn runtimes(log: &Log, bytes: &[u8], parts: &Parts) -> Vec<GraphOps> {
         wanted.then(|| {
             let ops = read_record(log, bytes, at);
             let key = (record.generation, names.id(record).without_attempt());
-            GraphOps { record: at, key, part: parts.of(at), ops }
+            let attempt = names.id(record).attempt.unwrap_or(0);
+            GraphOps { record: at, key, attempt, part: parts.of(at), ops }
         })
     };
     log.index.records.iter().enumerate().filter_map(of).collect()

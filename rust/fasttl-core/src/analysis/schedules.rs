@@ -64,6 +64,8 @@ pub enum Parity {
     Compared {
         /// Number of collectives in one and not in the other.
         offset: u32,
+        /// Whether the same ones stand in another order.
+        reordered: bool,
         /// Collectives in the code whose result nothing in it waits for.
         missing_waits: u32,
         /// The record of the code.
@@ -81,6 +83,9 @@ pub type Ops = std::result::Result<Vec<String>, String>;
 /// The collectives of generated code; why they could not be read.
 type Calls = std::result::Result<output_code::Collectives, String>;
 
+/// Stands for an operator that the log has null for.
+pub const NO_NAME: &str = "(no name)";
+
 /// Records of one part.
 #[derive(Default)]
 struct Found {
@@ -90,12 +95,12 @@ struct Found {
     other_code: Option<usize>,
 }
 
-/// The schedules of a log by compile: generation and id without attempt, each in the order of its graphs.
+/// The schedules of a log by try of a compile: generation and id with attempt, each in the order of its graphs.
 pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, CompileId), Vec<Schedule>> {
     let mut by_part: BTreeMap<(u32, CompileId), BTreeMap<u32, Found>> = BTreeMap::new();
     let mut graphs: BTreeMap<(u32, CompileId), Vec<usize>> = BTreeMap::new();
     for (at, record) in log.index.records.iter().enumerate() {
-        let key = (record.generation, log.index.names.id(record).without_attempt());
+        let key = (record.generation, log.index.names.id(record).collapsed());
         if let Some(part) = parts.of(at) {
             let found = by_part.entry(key).or_default().entry(part.number).or_default();
             found.part = Some(part);
@@ -139,14 +144,12 @@ fn of_part(log: &Log, bytes: &[u8], found: &Found) -> Vec<Schedule> {
     let parity = |ops: &Ops| match (ops, &code) {
         (Err(why), _) => Parity::Unknown(why.clone()),
         _ if found.schedules.len() > 1 => Parity::Unknown("one compile has several schedules".to_owned()),
+        (Ok(_), Some((_, Ok(calls)))) if calls.coalesced => {
+            Parity::Unknown("a collective has several results, and waits for each are not told apart".to_owned())
+        }
         (Ok(ops), Some((code, Ok(calls)))) => {
-            let count = |ops: &[String]| ops.iter().filter(|op| !is_wait(op)).count();
-            let offset = count(ops).abs_diff(count(&calls.calls));
-            Parity::Compared {
-                offset: u32::try_from(offset).unwrap_or(u32::MAX),
-                missing_waits: calls.without_wait,
-                code: *code,
-            }
+            let (offset, reordered) = difference(ops, &calls.calls);
+            Parity::Compared { offset, reordered, missing_waits: calls.without_wait, code: *code }
         }
         (_, Some((_, Err(why)))) => Parity::Unknown(why.clone()),
         (_, None) => Parity::Unknown("its code is not in the log".to_owned()),
@@ -157,6 +160,21 @@ fn of_part(log: &Log, bytes: &[u8], found: &Found) -> Vec<Schedule> {
         Some(Schedule { record: at, source: ScheduleSource::Schedule, part: found.part, ops, parity })
     };
     found.schedules.iter().filter_map(schedule).collect()
+}
+
+/// How many collectives stand in one list and not in the other, and whether the same ones stand in another order.
+fn difference(schedule: &[String], code: &[String]) -> (u32, bool) {
+    let collectives = |ops: &'_ [String]| -> Vec<String> { ops.iter().filter(|op| !is_wait(op)).cloned().collect() };
+    let (a, b) = (collectives(schedule), collectives(code));
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for op in &a {
+        *counts.entry(op).or_default() += 1;
+    }
+    for op in &b {
+        *counts.entry(op).or_default() -= 1;
+    }
+    let offset: u64 = counts.values().map(|n| n.unsigned_abs()).sum();
+    (u32::try_from(offset).unwrap_or(u32::MAX), offset == 0 && a != b)
 }
 
 /// What the code of a part says where no schedule was logged.
@@ -182,7 +200,7 @@ fn in_schedule(log: &Log, record: &Record, bytes: &[u8]) -> Ops {
     }
     let text = log.index.payload(record, bytes).text();
     let ops = compared::operators(&text).ok_or_else(|| "its schedule is no list of operators".to_owned())?;
-    Ok(ops.into_iter().map(|op| op.unwrap_or_else(|| "(no name)".to_owned())).collect())
+    Ok(ops.into_iter().map(|op| op.unwrap_or_else(|| NO_NAME.to_owned())).collect())
 }
 
 fn in_code(log: &Log, record: &Record, bytes: &[u8]) -> Calls {

@@ -19,7 +19,7 @@ pub struct Graph {
     pub placeholders: u32,
     /// Values that the outer graph returns.
     pub outputs: u32,
-    /// MD5 of the statements with variables numbered in their order, without comments.
+    /// MD5 of the statements with variables and devices numbered in their order, without comments.
     pub shape: [u8; 16],
 }
 
@@ -46,12 +46,12 @@ pub fn parse(text: &[u8]) -> Option<Graph> {
     if reader.forwards == 0 {
         return None;
     }
-    reader.graph.shape = md5(&reader.canonical);
+    reader.graph.shape = md5(&number_devices(&reader.canonical));
     Some(reader.graph)
 }
 
-/// Appends the next statement to `out`, without comments and without what stands behind a `;`; lines go on while
-/// a bracket is open. Yields where the one after it starts.
+/// Appends the next statement to `out`, without comments; it ends at a `;` or at the end of a line outside of brackets.
+/// Yields where the one after it starts.
 fn next_statement(text: &[u8], from: usize, out: &mut Vec<u8>) -> usize {
     let (mut at, mut depth, mut quote, mut dropped) = (from, 0_usize, None, false);
     while let Some(&byte) = text.get(at) {
@@ -83,10 +83,7 @@ fn next_statement(text: &[u8], from: usize, out: &mut Vec<u8>) -> usize {
                 dropped = true;
                 continue;
             }
-            (b';', None) if depth == 0 => {
-                dropped = true;
-                continue;
-            }
+            (b';', None) if depth == 0 => break,
             (b'(' | b'[' | b'{', None) => depth += 1,
             (b')' | b']' | b'}', None) => depth = depth.saturating_sub(1),
             _ => {}
@@ -108,13 +105,13 @@ struct Reader {
 
 impl Reader {
     fn statement(&mut self, text: &[u8]) {
-        if text.is_empty() || text.starts_with(b"class ") || text.starts_with(b"import ") || text.starts_with(b"from ")
-        {
-            return;
+        let mut text = text;
+        // A body may stand on the line of its signature.
+        while let Some(rest) = text.strip_prefix(b"def forward(") {
+            text = self.forward(rest);
         }
-        if let Some(rest) = text.strip_prefix(b"def forward(") {
-            self.forward(rest);
-        } else if self.forwards == 0 {
+        let outside = [&b"class "[..], b"import ", b"from "].iter().any(|word| text.starts_with(word));
+        if text.is_empty() || outside || self.forwards == 0 {
             // Something before the graph, such as a heading.
         } else if let Some(value) = text.strip_prefix(b"return ") {
             if self.forwards == 1 && self.graph.outputs == 0 {
@@ -128,8 +125,8 @@ impl Reader {
         }
     }
 
-    /// `self, x: "f32[4]", y):` declares the inputs.
-    fn forward(&mut self, signature: &[u8]) {
+    /// `self, x: "f32[4]", y):` declares the inputs. Yields what follows the colon.
+    fn forward<'t>(&mut self, signature: &'t [u8]) -> &'t [u8] {
         self.forwards += 1;
         self.variables.clear();
         self.canonical.extend_from_slice(b"forward\n");
@@ -140,11 +137,10 @@ impl Reader {
             self.placeholder(input);
         }
         self.bundled = if self.forwards == 1 { self.graph.placeholders } else { 0 };
-        // A body on the same line, behind the colon that may follow a type of what is returned.
+        // A type of what is returned may stand before the colon.
         let rest = signature.get(end + 1..).unwrap_or_default();
-        if let Some(colon) = top_level(rest, b':') {
-            self.statement(rest.get(colon + 1..).unwrap_or_default().trim_ascii());
-        }
+        let colon = top_level(rest, b':').unwrap_or(rest.len());
+        rest.get(colon + 1..).unwrap_or_default().trim_ascii()
     }
 
     fn placeholder(&mut self, text: &[u8]) {
@@ -169,32 +165,49 @@ impl Reader {
     fn assignment(&mut self, text: &[u8]) {
         let name = identifier(text);
         let rest = text.get(name.len()..).unwrap_or_default();
-        let Some(equals) = top_level(rest, b'=').filter(|_| !name.is_empty()) else {
-            // `primals_1: "f32[4]"` declares an input of a joint graph.
+        let Some(equals) = top_level(rest, b'=') else {
             if !name.is_empty() && rest.starts_with(b":") {
+                // `primals_1: "f32[4]"` declares an input of a joint graph.
                 self.graph.placeholders -= std::mem::take(&mut self.bundled);
                 self.placeholder(text);
+            } else {
+                // A call whose result nobody needs.
+                self.node(callee(text), text);
             }
             return;
         };
         let (kind, value) = (rest.get(..equals).unwrap_or_default(), rest.get(equals + 1..).unwrap_or_default());
+        let value = value.trim_ascii();
         if kind.starts_with(b",") {
             // `a, b, = fx_pytree.tree_flatten_spec(...)` hands the inputs out.
-            return;
-        }
-        let value = value.trim_ascii();
-        if self.variables.contains_key(value) {
-            // Another name for an input.
-            let number = self.variables.get(value).copied().unwrap_or_default();
+        } else if frees(value) {
+            // `a = b = None` ends the life of variables.
+        } else if name.is_empty() || !(kind.trim_ascii().is_empty() || kind.starts_with(b":")) {
+            // `x[0] = y`, `x.grad = y`, `x += y`: a variable is changed.
+            let call = match kind.trim_ascii_start().first() {
+                Some(b'[') => "setitem".to_owned(),
+                Some(b'.') => "setattr".to_owned(),
+                _ => format!("{}=", String::from_utf8_lossy(kind.trim_ascii())),
+            };
+            self.node(call, text);
+        } else if let Some(number) = self.variables.get(value).copied() {
+            // Another name for a variable.
             self.variables.insert(name.to_vec(), number);
-            return;
+        } else {
+            self.graph.calls.push(callee(value));
+            self.canonical.extend_from_slice(kind.trim_ascii());
+            self.canonical.extend_from_slice(b" = ");
+            self.rename(value);
+            self.canonical.push(b'\n');
+            self.declare(name);
         }
-        self.graph.calls.push(callee(value));
-        self.canonical.extend_from_slice(kind.trim_ascii());
-        self.canonical.extend_from_slice(b" = ");
-        self.rename(value);
+    }
+
+    /// A statement that makes no variable.
+    fn node(&mut self, call: String, text: &[u8]) {
+        self.graph.calls.push(call);
+        self.rename(text);
         self.canonical.push(b'\n');
-        self.declare(name);
     }
 
     /// Appends an expression with its variables as numbers.
@@ -226,6 +239,47 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether a value is `None`, or further names that become `None`.
+fn frees(value: &[u8]) -> bool {
+    let mut parts = value.split(|b| *b == b'=').map(<[u8]>::trim_ascii);
+    parts.next_back() == Some(b"None") && parts.all(|part| !part.is_empty() && identifier(part) == part)
+}
+
+/// Numbers devices by their first use: each rank has its own, and runs the same on it.
+fn number_devices(canonical: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(canonical.len());
+    let mut seen: Vec<&[u8]> = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = canonical.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some(number) = device(rest, &out) else {
+            out.extend(rest.first());
+            at += 1;
+            continue;
+        };
+        let nth = seen.iter().position(|known| *known == number).unwrap_or_else(|| {
+            seen.push(number);
+            seen.len() - 1
+        });
+        out.extend_from_slice(format!("#{nth}").as_bytes());
+        at += number.len();
+    }
+    out
+}
+
+/// The number of a device at the start of `rest`, where what stands before it says that it is one: `cuda:0`,
+/// `device(type='cuda', index=0)`.
+fn device<'t>(rest: &'t [u8], before: &[u8]) -> Option<&'t [u8]> {
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits == 0 || before.last().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let named = [&b"cuda:"[..], b"xpu:", b"hpu:", b"npu:", b"mtia:"].iter().any(|name| before.ends_with(name));
+    let start = before.len().saturating_sub(40);
+    let indexed = before.ends_with(b", index=")
+        && before.get(start..).is_some_and(|near| memchr::memmem::find(near, b"device(type=").is_some());
+    (named || indexed).then(|| rest.get(..digits)).flatten()
 }
 
 const fn is_name(byte: u8) -> bool {
@@ -363,9 +417,55 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_a_variable_counts() {
+        let graph =
+            |body: &str| parse(format!("def forward(self, x, y):\n    {body}\n    return (x,)").as_bytes()).unwrap();
+        let bodies = [
+            "x[0] = y;  setitem = x",
+            "x[1] = y",
+            "x += y;  iadd = x",
+            "x *= y",
+            "x += 1",
+            "y += 1",
+            "torch._check(x)",
+        ];
+        for (n, a) in bodies.iter().enumerate() {
+            assert_eq!(graph(a).calls.len(), 1, "{a}");
+            for b in bodies.get(n + 1..).unwrap() {
+                assert_ne!(graph(a).shape, graph(b).shape, "{a} {b}");
+            }
+        }
+        // A name that was bound behind a change is a name of the variable.
+        let named = |name: &str| graph(&format!("x += y;  {name} = x;  y = None\n    z = {name}.sin()")).shape;
+        assert_eq!(named("iadd"), named("other"));
+    }
+
+    #[test]
+    fn a_rank_has_a_device_of_its_own() {
+        let on = |a: u32, b: u32| {
+            let text = format!(
+                "def forward(self, x: \"f32[4]cuda:{a}\", y: \"f32[4]cuda:{b}\"):\n    z = torch.ones(device(type='cuda', index={a}))\n    return (x,)"
+            );
+            parse(text.as_bytes()).unwrap().shape
+        };
+        assert_eq!(on(0, 0), on(3, 3));
+        assert_eq!(on(0, 1), on(2, 7));
+        assert_ne!(on(0, 0), on(0, 1));
+        let select = |index| {
+            parse(format!("def forward(self, x):\n    y = x.select(dim=0, index={index})").as_bytes()).unwrap().shape
+        };
+        assert_ne!(select(3), select(5));
+    }
+
+    #[test]
     fn hostile_text_is_read_once_and_ends() {
-        for text in ["def forward(".repeat(20_000), "((((".repeat(50_000), "a = \"".repeat(50_000), "x = x\n".repeat(9)]
-        {
+        for text in [
+            "def forward(".repeat(20_000),
+            "((((".repeat(50_000),
+            "def forward(): ".repeat(100_000),
+            "a = \"".repeat(50_000),
+            "x = x\n".repeat(9),
+        ] {
             let text = format!("def forward(self, x):\n{text}");
             assert!(parse(text.as_bytes()).is_some());
         }

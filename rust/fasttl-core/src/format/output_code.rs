@@ -16,6 +16,8 @@ pub struct Collectives {
     pub calls: Vec<String>,
     /// Collectives whose result nothing in this program waits for.
     pub without_wait: u32,
+    /// Whether some have several results, each to be waited for: that is not told apart here.
+    pub coalesced: bool,
 }
 
 /// Whether an operator of a schedule or a program is a wait.
@@ -34,15 +36,32 @@ pub fn collectives(code: &[u8]) -> Option<Collectives> {
     // Buffers that wait to be waited for, and the collectives that fill each.
     let mut open: FxHashMap<&[u8], u32> = FxHashMap::default();
     let mut alias: FxHashMap<&[u8], &[u8]> = FxHashMap::default();
+    let mut quoted = false;
     for line in code.split(|b| *b == b'\n') {
         let line = line.trim_ascii();
+        let marks =
+            memchr::memmem::find_iter(line, b"'''").count() + memchr::memmem::find_iter(line, b"\"\"\"").count();
+        // Kernels stand in the program as text.
+        let inside = quoted;
+        quoted ^= marks % 2 == 1;
+        if inside {
+            continue;
+        }
         let (target, value) = assignment(line);
         if !value.starts_with(CALL) {
             let source = name(value);
             let root = alias.get(source).copied().unwrap_or(source);
-            if let (Some(target), true) = (target, open.contains_key(root)) {
+            match target {
                 // `buf3 = buf2[0]` and `buf7 = buf4` are the same memory.
-                alias.insert(target, root);
+                Some(target) if open.contains_key(root) => {
+                    alias.insert(target, root);
+                }
+                Some(target) => {
+                    alias.remove(target);
+                    // The name means something else from here on, so nothing can wait for what it meant.
+                    found.without_wait += open.remove(target).unwrap_or(0);
+                }
+                None => {}
             }
             continue;
         }
@@ -51,15 +70,17 @@ pub fn collectives(code: &[u8]) -> Option<Collectives> {
         let arguments = value.get(end + 1..).unwrap_or_default();
         if is_wait(&op) {
             let source = name(arguments);
+            // One wait is for all that is under way on the buffer.
             open.remove(alias.get(source).copied().unwrap_or(source));
         } else {
+            found.coalesced |= op.contains("coalesced");
             let filled = target.unwrap_or_else(|| name(arguments.trim_ascii_start()));
             alias.remove(filled);
             *open.entry(filled).or_default() += 1;
         }
         found.calls.push(op);
     }
-    found.without_wait = open.values().sum();
+    found.without_wait += open.values().sum::<u32>();
     Some(found)
 }
 
@@ -103,6 +124,8 @@ mod tests {
                 .without_wait,
             0
         );
+        assert_eq!(of(&format!("{gather}        buf2 = extern_kernels.mm(a, b)\n{}", wait(2))).without_wait, 1);
+        assert_eq!(of(&format!("        x = '''\n{reduce}        '''\n")).calls.len(), 0);
         // Waiting for one buffer twice is no wait for the other.
         assert_eq!(of(&format!("{reduce}{gather}{}{}", wait(1), wait(1))).without_wait, 1);
     }

@@ -135,7 +135,7 @@ fn schedules(ranked: &Ranked<'_>, facts: Option<&Facts>) -> Vec<serde_json::Valu
     let several = several(found.iter().map(|fact| graph_name(ranked.log, fact.record)));
     let value = |fact: &&ScheduleFact| {
         // What could not be read is a row of `problems`.
-        let ops: Vec<&str> = fact.ops.as_ref().ok()?.lines().collect();
+        let ops: Vec<&str> = fact.ops.as_ref().ok()?.split_terminator('\n').collect();
         let several = several.get(&graph_name(ranked.log, fact.record)).is_some_and(|n| *n > 1);
         let mut object = head(ranked, fact.record, fact.part, several);
         object.insert("ops".to_owned(), json!(ops));
@@ -145,7 +145,7 @@ fn schedules(ranked: &Ranked<'_>, facts: Option<&Facts>) -> Vec<serde_json::Valu
 }
 
 fn all_schedules(facts: &Facts) -> Vec<&ScheduleFact> {
-    facts.compiles.values().flat_map(|c| &c.schedules).chain(&facts.loose).collect()
+    facts.compiles.values().flat_map(|c| &c.schedules).chain(facts.loose.values().flatten()).collect()
 }
 
 /// How many there are of each name.
@@ -216,9 +216,12 @@ pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io:
             object.insert("is_backward".to_owned(), json!(part.is_backward));
         }
         match &fact.parity {
-            Parity::Compared { offset, missing_waits, .. } if offset + missing_waits > 0 => {
+            Parity::Compared { offset, reordered, missing_waits, .. }
+                if *reordered || *offset > 0 || *missing_waits > 0 =>
+            {
                 object.insert("offset".to_owned(), json!(offset));
                 object.insert("missing_waits".to_owned(), json!(missing_waits));
+                object.insert("reordered".to_owned(), json!(reordered));
                 graphs.push(serde_json::Value::from(object));
             }
             Parity::Unknown(why) => {
@@ -228,7 +231,7 @@ pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io:
             Parity::Compared { .. } | Parity::Nothing => {}
         }
     }
-    let description = "Collectives that stand in the schedule and not in the generated code, or the other way round (offset), and collectives in the code whose result nothing in it waits for (missing_waits). Graphs without either are left out; of those under unknown it cannot be told.";
+    let description = "Collectives that stand in the schedule and not in the generated code, or the other way round (offset), collectives in the code whose result nothing in it waits for (missing_waits), and whether the same collectives stand in another order (reordered). Graphs without either are left out; of those under unknown it cannot be told.";
     let all = json!({"description": description, "graphs": graphs, "unknown": unknown});
     serde_json::to_writer_pretty(&mut *out, &all)?;
     out.write_all(b"\n")

@@ -62,6 +62,9 @@ impl Cell {
 /// Differences of one comparison that are kept; the others are counted.
 const DIFFERENCES: usize = 10_000;
 
+/// Characters of a value that are shown.
+const LONGEST: usize = 200;
+
 /// What was found at all places that were compared.
 #[derive(Default)]
 pub(super) struct Findings {
@@ -96,7 +99,7 @@ impl Findings {
                         group.ranks.push(member.rank);
                     } else {
                         let evidence = (member.log, record);
-                        groups.push((value, Group { ranks: vec![member.rank], value: shown, evidence }));
+                        groups.push((value, Group { ranks: vec![member.rank], value: shorten(shown), evidence }));
                     }
                 }
             }
@@ -139,6 +142,14 @@ impl Findings {
             }
         };
         Diagnostic { aspect, verdict, sentence, differences, more, unknown }
+    }
+}
+
+/// Texts of a log may be of any length; what is compared is the whole.
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text,
     }
 }
 

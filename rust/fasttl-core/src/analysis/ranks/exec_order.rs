@@ -21,8 +21,10 @@ pub(super) fn exec_order(members: &[Member<'_>]) -> Diagnostic {
     let mut graphs = Graphs::default();
     for nth in 0..recordings {
         let orders: Vec<Vec<Ran>> = members.iter().map(|m| graphs.order(m, nth)).collect();
+        let longest = orders.iter().map(Vec::len).max().unwrap_or(0);
+        let reasons = members.iter().any(|m| m.facts.recordings.get(nth).is_none_or(|r| r.order.is_err()));
         // Where no rank has an order to go through, the reasons are still to be told.
-        let longest = orders.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let longest = if longest == 0 && reasons { 1 } else { longest };
         let of = if recordings > 1 { format!("recording {}, ", nth + 1) } else { String::new() };
         for position in 0..longest {
             let ran: Vec<Option<Ran>> = orders.iter().map(|order| order.get(position).copied()).collect();
@@ -77,25 +79,32 @@ impl Graphs {
         let mut known: FxHashMap<CompileId, Ran> = FxHashMap::default();
         let mut ran = |id: Option<CompileId>| match id {
             None => Ran::Unknown(NO_ID),
-            Some(id) => *known.entry(id).or_insert_with(|| self.ran(member, id)),
+            Some(id) => *known.entry(id).or_insert_with(|| self.ran(member, nth, id)),
         };
         recording.into_iter().flat_map(Order::iter).map(&mut ran).collect()
     }
 
-    /// The function and the graph behind an id: of the newest generation, since the recording does not name one.
-    fn ran(&mut self, member: &Member<'_>, id: CompileId) -> Ran {
-        match compile_of(member, id).map(|compile| (compile, compile.code.as_ref())) {
-            None => Ran::Unknown("it ran a graph whose compile is not in its log"),
-            Some((_, None)) => Ran::Unknown("its log does not name the function of a graph that ran"),
-            Some((compile, Some(code))) => {
-                let graph = compile.graphs.first().map(|g| md5_hex(g.shape)).unwrap_or_default();
-                let Self { numbers, code: names } = self;
-                Ran::Graph(*numbers.entry(format!("{code} {graph}")).or_insert_with(|| {
-                    names.push(Arc::clone(code));
-                    names.len() - 1
-                }))
-            }
-        }
+    /// The function and the graph behind an id: of the compile that had it when the recording ended.
+    fn ran(&mut self, member: &Member<'_>, nth: usize, id: CompileId) -> Ran {
+        let compile = match compile_of(member, nth, id) {
+            Ok(compile) => compile,
+            Err(why) => return Ran::Unknown(why),
+        };
+        let Some(code) = &compile.code else {
+            return Ran::Unknown("its log does not name the function of a graph that ran");
+        };
+        let dynamo = compile.graphs.iter().find(|graph| graph.stage.starts_with("dynamo"));
+        let graph = match dynamo.map(|graph| graph.shape) {
+            Some(None) => return Ran::Unknown("a graph that ran is damaged in its log"),
+            Some(Some((shape, _))) => md5_hex(shape),
+            None => String::new(),
+        };
+        let Self { numbers, code: names } = self;
+        Ran::Graph(*numbers.entry(format!("{code} {graph}")).or_insert_with(|| {
+            let short = graph.get(..8).map(|hash| format!(" ({hash})")).unwrap_or_default();
+            names.push(format!("{code}{short}").into());
+            names.len() - 1
+        }))
     }
 
     fn cell(&self, member: &Member<'_>, nth: usize, position: usize, ran: Option<Ran>) -> Cell {
@@ -116,7 +125,18 @@ impl Graphs {
     }
 }
 
-fn compile_of<'a>(member: &Member<'a>, id: CompileId) -> Option<&'a CompileFact> {
+/// The compile that an id stood for in the n-th recording. Ids start again with `torch._dynamo.reset()`; where one stood
+/// for several compiles during the recording, it cannot be told which ran when.
+fn compile_of<'a>(member: &Member<'a>, nth: usize, id: CompileId) -> Result<&'a CompileFact, &'static str> {
+    let end = |nth: usize| member.facts.recordings.get(nth).map_or(0, |recording| recording.record);
+    let (from, to) = (nth.checked_sub(1).map(end), end(nth));
     let id = id.without_attempt();
-    member.facts.compiles.iter().rev().find(|((_, other), _)| *other == id).map(|(_, compile)| compile)
+    let of_id = member.facts.compiles.iter().filter(|((_, other), compile)| *other == id && compile.first < to);
+    let before: Vec<&CompileFact> = of_id.map(|(_, compile)| compile).collect();
+    let during = before.iter().filter(|compile| from.is_none_or(|from| compile.first > from)).count();
+    match before.last() {
+        None => Err("it ran a graph whose compile is not in its log"),
+        Some(_) if during > 1 => Err("an id stood for several compiles during the recording"),
+        Some(compile) => Ok(compile),
+    }
 }

@@ -12,18 +12,18 @@ use crate::analysis::exec_order::{Recording, recordings};
 use crate::analysis::graphs::stage;
 use crate::analysis::parts::{Part, Parts};
 use crate::analysis::runtimes::runtimes;
-use crate::analysis::schedules::{Parity, ScheduleSource, schedules};
+use crate::analysis::schedules::{NO_NAME, Parity, ScheduleSource, schedules};
 use crate::format::compile_id::CompileId;
 use crate::format::fx_graph;
 use crate::format::payload::md5;
-use crate::index::{PayloadState, Record};
+use crate::index::{PayloadState, Problem, ProblemKind, Record};
 use crate::trace::{Log, LogState};
 
 /// Generation and compile id without attempt: what ranks are joined by.
 pub type Key = (u32, CompileId);
 
 /// MD5 of a graph without names, and the number of its nodes.
-type Shape = ([u8; 16], usize);
+pub(super) type Shape = ([u8; 16], usize);
 
 /// What many ranks share: texts, each kept once, and graphs, each read once.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ pub struct ScheduleFact {
     pub source: ScheduleSource,
     /// The Inductor compile.
     pub part: Option<Part>,
-    /// Operators, one a line; why they could not be read.
+    /// Operators, each with a line feed behind it; why they could not be read.
     pub ops: Result<Arc<str>, Arc<str>>,
     /// How they agree with the code.
     pub parity: Parity,
@@ -104,10 +104,8 @@ pub struct GraphFact {
     pub record: usize,
     /// The stage that made it, and which of several: `dynamo graph`, `aot forward graph 2`.
     pub stage: String,
-    /// MD5 of the graph without names; see [`fx_graph::Graph::shape`].
-    pub shape: [u8; 16],
-    /// Its nodes.
-    pub nodes: usize,
+    /// MD5 of the graph without names, see [`fx_graph::Graph::shape`], and its nodes; `None` where it is damaged.
+    pub(super) shape: Option<Shape>,
 }
 
 /// One compile.
@@ -138,21 +136,30 @@ pub struct Facts {
     pub compiles: BTreeMap<Key, CompileFact>,
     /// The orders in which its graphs ran.
     pub recordings: Vec<Recording>,
-    /// Collectives of records that belong to no compile.
-    pub loose: Vec<ScheduleFact>,
-    /// Whether the log ends in the middle of something, so that what is missing in it may have come later.
-    pub ends_early: bool,
+    /// Collectives of records that belong to no compile of a frame, by what ids they have.
+    pub loose: BTreeMap<Key, Vec<ScheduleFact>>,
+    /// Whether records of the log are lost, or it ends in the middle of something: what is missing in it may have
+    /// been there.
+    pub incomplete: bool,
 }
 
 /// Gathers the facts of a log. `bytes` are the log's.
 pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Parts), texts: &Texts) -> Facts {
     let mut facts = Facts { recordings: recordings(log, bytes), ..Facts::default() };
+    // A log may hold records of another rank, too; and what only ran is no compile.
+    let own = |compile: &&Compile| {
+        let rank = log.index.records.get(compile.first).and_then(|r| r.rank);
+        (rank.is_none() || rank == log.index.rank) && compile.was_compiled()
+    };
     let all: Vec<(Key, CompileFact)> = compiles
         .par_iter()
+        .filter(own)
         .map(|compile| ((compile.generation, compile.id), of_compile(log, bytes, compile, texts)))
         .collect();
     facts.compiles.extend(all);
-    facts.ends_early = log.state != LogState::Complete || facts.compiles.values().any(|c| c.unfinished);
+    let lost = |p: &Problem| matches!(p.kind, ProblemKind::BadJson | ProblemKind::TornRecord | ProblemKind::CutShort);
+    let unfinished = facts.compiles.values().any(|c| c.unfinished);
+    facts.incomplete = log.state != LogState::Complete || unfinished || log.index.problems.iter().any(lost);
     let mut answers: BTreeMap<Key, (String, usize)> = BTreeMap::new();
     for found in look_ups(log, bytes, parts) {
         let (text, _) = answers.entry(found.key).or_insert_with(|| (String::new(), found.record));
@@ -165,7 +172,13 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Par
         }
     }
     add_schedules(&mut facts, log, bytes, parts, texts);
-    for graph in runtimes(log, bytes, parts) {
+    let graphs = runtimes(log, bytes, parts);
+    let mut tries: BTreeMap<Key, i64> = BTreeMap::new();
+    for graph in &graphs {
+        let attempt = tries.entry(graph.key).or_insert(graph.attempt);
+        *attempt = graph.attempt.max(*attempt);
+    }
+    for graph in graphs.into_iter().filter(|g| tries.get(&g.key) == Some(&g.attempt)) {
         let total_ns = graph.total_ns();
         let outputs = graph.outputs().map(|all| md5(all.join("\n").as_bytes())).map_err(|why| texts.keep(why));
         if let Some(compile) = facts.compiles.get_mut(&graph.key) {
@@ -176,17 +189,27 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Par
 }
 
 fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, texts: &Texts) {
-    for (key, found) in schedules(log, bytes, parts) {
+    // By try, the last one last: it is the one that holds.
+    for ((generation, id), found) in schedules(log, bytes, parts) {
         let kept = found.into_iter().map(|schedule| ScheduleFact {
             record: schedule.record,
             source: schedule.source,
             part: schedule.part,
-            ops: schedule.ops.map(|ops| texts.keep(&ops.join("\n"))).map_err(|why| texts.keep(&why)),
+            ops: match schedule.ops {
+                Ok(ops) if ops.iter().any(|op| op == NO_NAME) => {
+                    Err(texts.keep("an operator of its schedule has no name"))
+                }
+                Ok(ops) => Ok(texts.keep(&ops.iter().map(|op| op.replace('\n', " ") + "\n").collect::<String>())),
+                Err(why) => Err(texts.keep(&why)),
+            },
             parity: schedule.parity,
         });
+        let key = (generation, id.without_attempt());
         match facts.compiles.get_mut(&key) {
-            Some(compile) => compile.schedules.extend(kept),
-            None => facts.loose.extend(kept),
+            Some(compile) => compile.schedules = kept.collect(),
+            None => {
+                facts.loose.insert(key, kept.collect());
+            }
         }
     }
 }
@@ -194,7 +217,7 @@ fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, text
 fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> CompileFact {
     let record = |at: usize| log.index.records.get(at);
     let reasons = compile.reasons().and_then(|at| {
-        let text = log.index.payload(record(at)?, bytes).text();
+        let text = log.index.payload(record(at).filter(|r| r.payload.is_whole())?, bytes).text();
         Some(Seen { text: texts.keep(&without_addresses(&String::from_utf8_lossy(&text))), record: at })
     });
     let code = compile.name.as_ref().map(|name| {
@@ -223,14 +246,11 @@ fn graphs(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Vec<Grap
     let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
     let mut graphs = Vec::new();
     for (at, record) in compile.graphs().iter().filter_map(with_record) {
-        let Some(stage) = stage(log, record).filter(|_| attempt(record) == last && record.payload.is_whole()) else {
-            continue;
-        };
+        let Some(stage) = stage(log, record).filter(|_| attempt(record) == last) else { continue };
         let nth = seen.entry(stage).and_modify(|n| *n += 1).or_insert(1);
         let which = if *nth > 1 { format!(" {nth}") } else { String::new() };
-        if let Some((shape, nodes)) = texts.graph(log, record, bytes) {
-            graphs.push(GraphFact { record: at, stage: format!("{stage} graph{which}"), shape, nodes });
-        }
+        let shape = texts.graph(log, record, bytes).filter(|_| record.payload.is_whole());
+        graphs.push(GraphFact { record: at, stage: format!("{stage} graph{which}"), shape });
     }
     graphs
 }

@@ -9,7 +9,9 @@ mod collectives;
 mod compiles;
 mod exec_order;
 mod facts;
+mod parity;
 mod runtimes;
+mod spots;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +21,8 @@ pub(crate) use facts::facts;
 pub use facts::{Facts, Key, ScheduleFact, Texts};
 pub(super) use tables::{DIAGNOSTICS, DIVERGENCE};
 
-use crate::trace::{LogState, Trace};
+use crate::trace::{Log, LogState, Trace};
+use parity::Subject;
 
 /// What was found when one aspect was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,12 +139,14 @@ impl Comparison {
 /// Compares the ranks of a job. `facts` are those of the trace's logs, in their order.
 pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
     let (members, left_out) = members(trace, facts);
-    let all: Vec<Member<'_>> = trace
+    let compared: BTreeSet<usize> = members.iter().map(|m| m.log).collect();
+    let subjects: Vec<Subject<'_>> = trace
         .logs
         .iter()
         .zip(facts)
         .enumerate()
-        .map(|(log, (of, facts))| Member { log, rank: of.rank.unwrap_or(-1), facts })
+        .filter(|(at, _)| compared.is_empty() || compared.contains(at))
+        .map(|(log, (of, facts))| Subject { log, rank: of.rank, name: of.name(), facts })
         .collect();
     let missing = missing(trace);
     let mut ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
@@ -152,18 +157,19 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
         compiles::recompiles(&members),
         compiles::cache(&members),
         collectives::collectives(&members),
-        collectives::parity(if members.is_empty() { &all } else { &members }),
+        parity::parity(&subjects),
         runtimes::tensors(trace, &members),
         runtimes::runtimes(&members),
         exec_order::exec_order(&members),
     ];
-    for diagnostic in diagnostics.iter_mut().filter(|d| d.aspect != Aspect::Parity) {
-        if members.len() < 2 {
+    for diagnostic in &mut diagnostics {
+        if members.len() < 2 && diagnostic.aspect != Aspect::Parity {
             diagnostic.verdict = Verdict::Unknown;
-            diagnostic.sentence = match members.first() {
-                None => "No log names a rank, so that there is nothing to compare.".to_owned(),
-                Some(only) => {
-                    format!("There is a log of rank {} only, so that there is nothing to compare.", only.rank)
+            diagnostic.sentence = match (members.first(), left_out.is_empty()) {
+                (None, true) => "No log names a rank, so that there is nothing to compare.".to_owned(),
+                (None, false) => "No log of a rank can be compared.".to_owned(),
+                (Some(only), _) => {
+                    format!("Only the log of rank {} can be compared, so that there is no other.", only.rank)
                 }
             };
         } else if diagnostic.verdict == Verdict::Same && !ranks.is_empty() {
@@ -199,8 +205,9 @@ fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32,
     let mut left_out = Vec::new();
     let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
     for rank in ranks {
-        // Logs stand by rank and time, so that the last is the newest.
-        let newest = trace.logs.iter().enumerate().rfind(|(_, log)| log.rank == Some(rank));
+        // Logs stand by rank and time, so that the last is the newest; a forked child is no start of the rank.
+        let own = |(_, log): &(usize, &Log)| log.rank == Some(rank) && log.parent.is_none();
+        let newest = trace.logs.iter().enumerate().rfind(own);
         let Some((at, log)) = newest else { continue };
         let why = match log.state {
             LogState::Unreadable => Some("its log could not be read"),

@@ -3,6 +3,7 @@
 use super::cells::{Cell, Difference, Findings, Group};
 use super::compiles::{keys, label};
 use super::facts::RuntimeFact;
+use super::spots::{by_spot, name};
 use super::{Aspect, Diagnostic, Key, Member, Verdict, rank_list};
 use crate::analysis::runtimes::{Op, read_record};
 use crate::format::payload::md5_hex;
@@ -22,24 +23,17 @@ struct Slot<'a> {
 fn slots<'a>(members: &'a [Member<'a>]) -> Vec<Slot<'a>> {
     let mut slots = Vec::new();
     for key in keys(members) {
-        let of = |m: &'a Member<'a>| Some((m, m.facts.compiles.get(&key)?));
-        let with: Vec<_> = members.iter().filter_map(of).collect();
-        let graphs = with.iter().map(|(_, c)| c.runtimes.len()).max().unwrap_or(0);
-        for nth in 0..graphs {
-            let facts: Vec<_> = with.iter().map(|(m, c)| (*m, c.runtimes.get(nth))).collect();
-            slots.push(Slot { key, place: place(key, nth, graphs, &facts), facts });
+        let facts = |m: &'a Member<'a>| m.facts.compiles.get(&key).map_or(&[][..], |c| c.runtimes.as_slice());
+        let graphs = by_spot(members, facts, |fact| fact.part);
+        for (spot, found) in &graphs {
+            let part = name(*spot, graphs.len(), found.iter().map(|(_, fact)| fact.part));
+            let of = |at: usize| found.iter().find(|(of, _)| *of == at).map(|(_, fact)| *fact);
+            let compiled = members.iter().enumerate().filter(|(_, m)| m.facts.compiles.contains_key(&key));
+            let facts = compiled.map(|(at, m)| (m, of(at))).collect();
+            slots.push(Slot { key, place: format!("{}{part}", label(key)), facts });
         }
     }
     slots
-}
-
-fn place(key: Key, nth: usize, graphs: usize, facts: &[(&Member<'_>, Option<&RuntimeFact>)]) -> String {
-    let part = facts.iter().find_map(|(_, fact)| fact.and_then(|f| f.part));
-    match (graphs, part) {
-        (1, _) => label(key),
-        (_, Some(part)) => format!("{}, {}", label(key), part.label()),
-        (_, None) => format!("{}, graph {}", label(key), nth + 1),
-    }
 }
 
 /// Shapes, strides and types of what operations yield. Runtimes do not count.
@@ -82,6 +76,9 @@ fn say_which(trace: &Trace, difference: &mut Difference) {
         return;
     };
     difference.place += &format!(", operation {}", at + 1);
+    for group in difference.groups.iter_mut().skip(all.len()) {
+        "other outputs".clone_into(&mut group.value);
+    }
     for (group, ops) in difference.groups.iter_mut().zip(&all) {
         group.value = match ops.get(at) {
             None => "nothing".to_owned(),
@@ -101,7 +98,7 @@ pub(super) fn runtimes(members: &[Member<'_>]) -> Diagnostic {
         let cell = |fact: Option<&RuntimeFact>| match fact {
             None => Cell::Unknown(NO_RECORD.to_owned()),
             Some(RuntimeFact { total_ns: Some(ns), record, .. }) => {
-                Cell::Known(ns.to_bits().to_string(), nanoseconds(*ns), Some(*record))
+                Cell::Known((ns + 0.0).to_bits().to_string(), nanoseconds(*ns), Some(*record))
             }
             Some(RuntimeFact { outputs: Err(why), .. }) => Cell::Unknown(why.to_string()),
             Some(_) => Cell::Unknown("an estimate of it is no finite number".to_owned()),
@@ -125,8 +122,8 @@ pub(super) fn runtimes(members: &[Member<'_>]) -> Diagnostic {
     if let Some(first) = found.differences.first()
         && let (Some(fast), Some(slow)) = (first.groups.first(), first.groups.last())
     {
-        let others = if found.differences.len() > 1 {
-            format!(" and {} more", found.differences.len() - 1)
+        let others = if found.differences.len() + found.more > 1 {
+            format!(" and {} more", found.differences.len() + found.more - 1)
         } else {
             String::new()
         };

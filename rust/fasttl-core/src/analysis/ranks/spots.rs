@@ -1,0 +1,56 @@
+//! Which graph of a compile is which on other ranks: forward with forward and backward with backward, whichever a
+//! rank compiled first and whether or not it logged anything of one of them.
+
+use std::collections::BTreeMap;
+
+use super::Member;
+use crate::analysis::parts::Part;
+
+/// The place of a graph within its compile: direction, n-th of it, and n-th record about that.
+pub(super) type Spot = (Option<bool>, u32, usize);
+
+/// What the ranks have of one compile, spot by spot; `parts` are the graphs that each logged, in order.
+pub(super) fn by_spot<'a, F>(
+    members: &'a [Member<'a>],
+    facts: impl Fn(&'a Member<'a>) -> &'a [F],
+    part: impl Fn(&F) -> Option<Part>,
+) -> BTreeMap<Spot, Vec<(usize, &'a F)>> {
+    let all = || members.iter().flat_map(&facts);
+    // Where one log does not tell directions, parts are joined by their number.
+    let directed = all().all(|fact| part(fact).is_none_or(|part| part.is_backward.is_some()));
+    let mut spots: BTreeMap<Spot, Vec<(usize, &'a F)>> = BTreeMap::new();
+    for (at, member) in members.iter().enumerate() {
+        let mut before: BTreeMap<(Option<bool>, u32), usize> = BTreeMap::new();
+        let mut without = 0;
+        for fact in facts(member) {
+            let (direction, nth) = match part(fact) {
+                Some(part) if directed => (part.is_backward, part.nth),
+                Some(part) => (None, part.number),
+                None => {
+                    without += 1;
+                    (None, without - 1)
+                }
+            };
+            let several = before.entry((direction, nth)).or_default();
+            spots.entry((direction, nth, *several)).or_default().push((at, fact));
+            *several += 1;
+        }
+    }
+    spots
+}
+
+/// What a spot is called: its part where all ranks number it alike, else its direction.
+pub(super) fn name(spot: Spot, spots: usize, parts: impl Iterator<Item = Option<Part>>) -> String {
+    if spots <= 1 {
+        return String::new();
+    }
+    let parts: Vec<Part> = parts.flatten().collect();
+    let (direction, nth, several) = spot;
+    let part = match (parts.first(), direction) {
+        (Some(first), _) if parts.iter().all(|part| part == first) => format!(", {}", first.label()),
+        (_, Some(true)) => format!(", backward {}", nth + 1),
+        (_, Some(false)) => format!(", forward {}", nth + 1),
+        (_, None) => format!(", graph {}", nth + 1),
+    };
+    if several > 0 { format!("{part}, record {}", several + 1) } else { part }
+}
