@@ -582,3 +582,18 @@ fn an_id_is_what_it_was_when_it_ran() {
     let (_dir, trace) = job(2, |log| log.order(&[]));
     assert_eq!(verdict(&trace, "execution order"), "unknown");
 }
+
+#[test]
+fn a_child_of_a_rank_is_no_start_of_it() {
+    let at = |bytes: Vec<u8>, time: &str| String::from_utf8(bytes).unwrap().replace("23:59:59.000001", time);
+    let (dir, _) = job(1, |log| log);
+    let main = RankLog::new(1).compile(0, "f");
+    let later = at(RankLog::new(1).compile(1, "late").bytes, "23:59:59.900000");
+    let child = at(RankLog::new(1).compile(0, "child").bytes, "23:59:59.500000").replace(" 4242 ", " 4343 ");
+    let write = |name: &str, text: String| fs::write(dir.path().join(name), text).unwrap();
+    write("dedicated_log_torch_trace_rank_1_aaaaaaaa.log", String::from_utf8(main.bytes).unwrap() + &later);
+    write("dedicated_log_torch_trace_rank_1_bbbbbbbb.log", child);
+    let trace = loaded(dir.path());
+    assert_eq!(verdict(&trace, "code"), "same", "{:?}", differences(&trace, "code"));
+    assert_eq!(differences(&trace, "compile ids"), ["1/0: [not compiled; compiled] [[0]; [1]]"]);
+}

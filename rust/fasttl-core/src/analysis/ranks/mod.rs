@@ -190,6 +190,20 @@ fn missing(trace: &Trace) -> Vec<i32> {
     (0..highest).filter(|rank| !ranks.contains(rank)).collect()
 }
 
+/// The log of the newest start of a rank. Logs stand by rank and time, so that it is the last, but for processes that
+/// were begun while another of the rank was at work: these are its children.
+fn newest_start(trace: &Trace, rank: i32) -> Option<(usize, &Log)> {
+    let own = |(_, log): &(usize, &Log)| log.rank == Some(rank) && log.parent.is_none();
+    let mut starts = trace.logs.iter().enumerate().filter(own).rev();
+    let mut newest = starts.next()?;
+    for (at, log) in starts.take_while(|(_, log)| log.run == newest.1.run) {
+        if log.last_us.zip(newest.1.first_us).is_some_and(|(end, begin)| end > begin) {
+            newest = (at, log);
+        }
+    }
+    Some(newest)
+}
+
 /// The logs that are compared.
 fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32, String)>) {
     let mut runs: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
@@ -205,9 +219,7 @@ fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32,
     let mut left_out = Vec::new();
     let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
     for rank in ranks {
-        // Logs stand by rank and time, so that the last is the newest; a forked child is no start of the rank.
-        let own = |(_, log): &(usize, &Log)| log.rank == Some(rank) && log.parent.is_none();
-        let newest = trace.logs.iter().enumerate().rfind(own);
+        let newest = newest_start(trace, rank);
         let Some((at, log)) = newest else { continue };
         let why = match log.state {
             LogState::Unreadable => Some("its log could not be read"),
