@@ -102,7 +102,7 @@ fn build(trace: &Trace) -> Result<Table> {
         })
         .text(
             "shape_md5",
-            "MD5 of the graph without names of variables and comments: equal graphs have equal ones.",
+            "MD5 of the graph without names of variables, numbers of devices and comments: equal graphs have equal ones.",
             |r| Some(Cow::Owned(md5_hex(r.graph.shape))),
         )
         .finish("graphs")
