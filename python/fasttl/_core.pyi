@@ -76,6 +76,10 @@ class Trace:
     def skipped(self) -> list[tuple[str, str]]:
         """Files that were passed over: path, and what they look like or why."""
 
+    @property
+    def size(self) -> int:
+        """Bytes of all logs, unpacked: what `write_report` tells its progress of."""
+
     def table_names(self) -> list[str]:
         """Names of the tables."""
 
@@ -132,6 +136,13 @@ class Trace:
 
         Args:
             wanted: Kinds, each with the names that are wanted; None for all names.
+        """
+
+    def take_parser_problems(self, other: Trace) -> None:
+        """Set the failures of custom parsers to those of another trace of the same logs.
+
+        Args:
+            other: Where they were found.
         """
 
     def write_report(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 from typing import TYPE_CHECKING, NamedTuple
 
 from fasttl import plugins
@@ -15,6 +16,7 @@ from fasttl.plugins import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from importlib.metadata import Distribution, EntryPoint
 
 GROUP = "fasttl.parsers"
 LONGEST_WORDS = 500
@@ -73,6 +75,9 @@ def may_be_installed() -> bool:
             return True
         except OSError:
             continue
+        except (TypeError, ValueError):
+            # Not what Python's own search looks at; it may be what somebody else's does.
+            return True
         for entry in entries:
             if entry.name.lower().endswith((".dist-info", ".egg-info", ".egg")):
                 inside = "EGG-INFO/entry_points.txt" if entry.name.lower().endswith(".egg") else "entry_points.txt"
@@ -86,32 +91,92 @@ def may_be_installed() -> bool:
 
 
 def _installed() -> tuple[list[Parser], list[Broken]]:
-    import types  # noqa: PLC0415 - only where there may be one
-    from importlib import metadata  # noqa: PLC0415 - see `may_be_installed`
-
     parsers: list[Parser] = []
     broken: list[Broken] = []
-    for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+    for point in sorted(_entry_points(broken), key=lambda point: (point.name, point.value)):
         try:
-            found = point.load()
+            given = _parsers_in(point.load())
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a package raises, the report is written
             broken.append(Broken(point.name, f"cannot be loaded from {point.value}: {error_words(error)}"))
             continue
-        if isinstance(found, Parser):
-            parsers.append(found)
-        elif isinstance(found, types.ModuleType):
-            parsers += [value for value in vars(found).values() if isinstance(value, Parser)]
-        else:
+        if given is None:
             broken.append(Broken(point.name, f"{point.value} is no parser; decorate it with fasttl.parser(kinds=…)"))
+        else:
+            parsers += given
     return parsers, broken
+
+
+def _parsers_in(found: object) -> list[Parser] | None:
+    if isinstance(found, Parser):
+        return [found]
+    if isinstance(found, types.ModuleType):
+        return [value for value in vars(found).values() if isinstance(value, Parser)]
+    return None
+
+
+def _entry_points(broken: list[Broken]) -> list[EntryPoint]:
+    """Read the entry points package by package, so that a file of one that cannot be read loses only its own."""
+    points: list[EntryPoint] = []
+    seen: set[str] = set()
+    try:
+        import re  # noqa: PLC0415 - only where there may be one
+        from importlib import metadata  # noqa: PLC0415 - see `may_be_installed`
+
+        for package in metadata.distributions():
+            name = _package_name(package)
+            # The first of a name on the path is the one that is imported.
+            key = re.sub(r"[-_.]+", "-", name).lower()
+            if name and key in seen:
+                continue
+            seen.add(key)
+            points += _points_of(package, name, broken)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever somebody's own finder raises
+        broken.append(Broken(GROUP, f"the search for installed parsers failed: {error_words(error)}"))
+    return points
+
+
+def _points_of(package: Distribution, name: str, broken: list[Broken]) -> list[EntryPoint]:
+    try:
+        text = package.read_text("entry_points.txt")
+        if text is None or GROUP not in text:
+            # What is wrong with entry points of other kinds loses no parser.
+            return []
+        return [point for point in package.entry_points if point.group == GROUP]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever stands in the file
+        why = f"its entry points could not be loaded: {error_words(error)}"
+        broken.append(Broken(name or "(a package without a name)", why))
+        return []
+
+
+def _package_name(package: Distribution) -> str:
+    try:
+        return str(package.metadata["Name"] or "")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
+        return ""
 
 
 def error_words(error: BaseException) -> str:
     """Say what an exception is and where it was raised; its own text may fail, too."""
     try:
-        text = str(error)
+        return _error_words(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever its class does
+        return "an exception that cannot be shown"
+
+
+def _error_words(error: BaseException) -> str:
+    try:
+        # Through bytes, since `str` may give an object of a class of somebody's own.
+        text = str.encode(str(error), errors="backslashreplace").decode()
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever it raises

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fasttl import _core
 from fasttl._find_parsers import error_words
+from fasttl.exceptions import OutputError
 from fasttl.plugins import File, Link, ParserRecord
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ MOST_FILE_BYTES = 64 << 20
 MOST_BYTES = 4 << 30
 MOST_FAILURES = 100
 MOST_NAME = 10_000
+MOST_ADDRESS = 2_000
+# Names that are shown are cut to this, in characters.
+LONGEST_SHOWN = 200
+# Links of one log stand on one page: the characters of all, with the names of their parsers.
+MOST_LINK_TEXT = 2_000_000
 TICK_S = 0.1
 
 
@@ -43,13 +49,14 @@ def run_parsers(
         trace: What was read.
         parsers: The parsers.
         broken: Entry points that gave none; each becomes a row of ``problems``.
-        progress: Called about ten times a second, with nothing of the writing done yet; what it raises ends
-            the work.
+        progress: Called about ten times a second, with nothing of the writing done yet and the bytes that
+            it will tell in all; what it raises ends the work.
     """
     extras = _core.Extras()
     for name, why in broken:
         extras.add_problem(None, _clean(name), _clean(why))
-    runs = [_Run(parser, extras) for parser in parsers]
+    link_text: dict[int, int] = {}
+    runs = [_Run(parser, extras, link_text) for parser in parsers]
     by_kind: dict[str, list[_Run]] = {}
     for run in runs:
         for kind in run.parser.kinds:
@@ -59,12 +66,14 @@ def run_parsers(
         for run in runs
         for kind in sorted(run.parser.kinds)
     ]
+    # A reader of the progress may divide by it.
+    total = max(trace.size, 1)
     next_tick = time.monotonic() + TICK_S
     for record in trace.records_of(wanted):
         for run in by_kind.get(record.kind, ()):
             run.record(record)
         if progress is not None and time.monotonic() >= next_tick:
-            progress(0, 1)
+            progress(0, total)
             next_tick = time.monotonic() + TICK_S
         if all(run.stopped for run in runs):
             break
@@ -74,10 +83,13 @@ def run_parsers(
 class _Run:
     """One parser at work: what it gave so far, and how often it failed."""
 
-    def __init__(self, parser: Parser, extras: _core.Extras) -> None:
+    def __init__(self, parser: Parser, extras: _core.Extras, link_text: dict[int, int]) -> None:
         self.parser = parser
         self.stopped = False
-        self._name = _clean(parser.name)
+        self._name = _shown(parser.name)
+        # Characters of links by log, counted by all parsers together, and the logs whose page is full.
+        self._link_text = link_text
+        self._full: set[int] = set()
         self._extras = extras
         self._failures = 0
         self._results = 0
@@ -119,13 +131,18 @@ class _Run:
 
     def _take(self, record: _core.LogRecord, result: object) -> bool:
         """Add a result; False where the parser is not to be asked for more."""
-        if isinstance(result, File):
-            why = self._take_file(record, result)
-        elif isinstance(result, Link):
-            why = self._take_link(record, result)
-        else:
-            self._fail(record, f"gave {_type_words(result)}, which is no File and no Link")
-            return False
+        try:
+            if isinstance(result, File):
+                why = self._take_file(record, result)
+            elif isinstance(result, Link):
+                why = self._take_link(record, result)
+            else:
+                self._fail(record, f"gave {_type_words(result)}, which is no File and no Link")
+                return False
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - what a parser gives is of any class, and runs code of it
+            why = f"gave what cannot be taken: {error_words(error)}"
         if why is not None:
             self._fail(record, why)
             return not self.stopped
@@ -138,26 +155,47 @@ class _Run:
         # A NamedTuple holds whatever it was given.
         name: object = file.name
         content: object = file.content
-        if not isinstance(name, str) or len(name) > MOST_NAME:
+        if not isinstance(name, str) or str.__len__(name) > MOST_NAME:
             return f"gave a file whose name is {_type_words(name)}"
+        name = _clean(name)
+        # A size is looked at before anything is copied. Text has at least a byte for each character.
         if isinstance(content, str):
-            content = str.encode(content, errors="backslashreplace")
+            size = str.__len__(content)
         elif isinstance(content, (bytes, bytearray, memoryview)):
-            content = bytes(content)
+            size = memoryview(content).nbytes
         else:
             return f"gave the file {name[:100]!r} with {_type_words(content)} as its content; text or bytes are wanted"
-        if len(content) > MOST_FILE_BYTES:
-            return f"gave the file {name[:100]!r} of {len(content):,} bytes; {MOST_FILE_BYTES:,} is the limit"
-        self._bytes += len(content)
-        self._extras.add_file(record, self._name, _clean(name), content, file.html is True)
+        if size <= MOST_FILE_BYTES:
+            data = _utf8(content) if isinstance(content, str) else memoryview(content).tobytes()
+            size = len(data)
+        if size > MOST_FILE_BYTES:
+            return f"gave the file {name[:100]!r} of {size:,} bytes; {MOST_FILE_BYTES:,} is the limit"
+        html = file.html is True
+        try:
+            self._extras.add_file(record, self._name, name, data, html)
+        except OutputError as error:
+            self._stop(record, f"no room for the file {name[:100]!r} of {size:,} bytes ({error}); not called again")
+        else:
+            self._bytes += size
         return None
 
     def _take_link(self, record: _core.LogRecord, link: Link) -> str | None:
         name: object = link.name
         url: object = link.url
-        if not isinstance(name, str) or not isinstance(url, str) or len(name) > MOST_NAME or len(url) > MOST_NAME:
+        if not isinstance(name, str) or not isinstance(url, str) or str.__len__(name) > MOST_NAME:
             return f"gave a link of {_type_words(name)} and {_type_words(url)}"
-        self._extras.add_link(record, self._name, _clean(name), _clean(url))
+        if str.__len__(url) > MOST_ADDRESS:
+            return f"gave a link to an address of {str.__len__(url):,} characters; {MOST_ADDRESS:,} is the limit"
+        name, url = _shown(name), _clean(url)
+        log = record.file
+        text = self._link_text.get(log, 0) + len(name) + len(url) + len(self._name)
+        if text > MOST_LINK_TEXT:
+            if log in self._full:
+                return None
+            self._full.add(log)
+            return f"gave more links than a log may have: {MOST_LINK_TEXT:,} characters in all; the others are left out"
+        self._link_text[log] = text
+        self._extras.add_link(record, self._name, name, url)
         return None
 
     def _fail(self, record: _core.LogRecord, why: str) -> None:
@@ -173,9 +211,21 @@ class _Run:
 
 
 def _type_words(value: object) -> str:
-    return f"text of {len(value):,} characters" if isinstance(value, str) else f"a {type(value).__name__}"
+    # Of `type`, since a class may have a name of its own making.
+    kind: str = type.__dict__["__name__"].__get__(type(value))
+    return f"text of {str.__len__(value):,} characters" if isinstance(value, str) else f"a {_shown(kind)}"
+
+
+def _shown(text: str) -> str:
+    text = _clean(text)
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
 def _clean(text: str) -> str:
     """Give text that can be written as UTF-8: a lone half of a surrogate pair becomes its escape."""
-    return str.encode(text, errors="backslashreplace").decode()
+    return _utf8(text).decode()
+
+
+def _utf8(text: str) -> bytes:
+    # Of `str`, since a class made from it may have methods of its own.
+    return str.encode(text, errors="backslashreplace")

@@ -79,7 +79,8 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         max_unpacked: Limit for what compressed inputs unpack to, in bytes or as
             text such as ``"64G"``.
         progress: Called about ten times a second as ``progress(done, total)``, in
-            bytes of input. What it raises ends the work.
+            bytes of input, each counted when it is read and when it is written; it
+            stands at the half while parsers run. What it raises ends the work.
 
     Returns:
         Where the report is and what was counted.
@@ -135,16 +136,25 @@ def write(
             progress=progress,
             **writing._asdict(),
         )
-    trace = _core.load(
+    trace = read_for_report(request, progress)
+    return write_trace(trace, writing, chosen, broken, progress=half(progress, 1))
+
+
+def read_for_report(request: Request, progress: Progress | None) -> _core.Trace:
+    """Read logs for a report that is written as a second step; its progress is the first half.
+
+    Raises:
+        FasttlError: See `write_report`.
+    """
+    return _core.load(
         request.paths,
         ranks=request.ranks,
         latest=request.latest,
         verify=True,
         threads=request.threads,
         max_unpacked=request.max_unpacked,
-        progress=_half(progress, 0),
+        progress=half(progress, 0),
     )
-    return write_trace(trace, writing, chosen, broken, progress=_half(progress, 1))
 
 
 def write_trace(
@@ -169,7 +179,7 @@ def write_trace(
     return trace.write_report(extras=extras, progress=progress, **writing._asdict())
 
 
-def _half(progress: Progress | None, nth: int) -> Progress | None:
+def half(progress: Progress | None, nth: int) -> Progress | None:
     """Tell the progress of the first or the second half of the work as that of all of it."""
     if progress is None:
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from fasttl._display import trace_html, trace_line
 from fasttl._find_parsers import find_parsers
 from fasttl._options import STDIN, Request, absolute
-from fasttl._report import COMMAND, Writing, write, write_trace
+from fasttl._report import COMMAND, Writing, half, read_for_report, write_trace
 from fasttl._rows import find_place
 from fasttl.exceptions import OptionError
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fasttl import _core
+    from fasttl._find_parsers import Broken
     from fasttl._options import PathInput, Progress
     from fasttl._report import ParsersInput
     from fasttl._rows import Row
+    from fasttl.plugins import Parser
 
 
 class Column(NamedTuple):
@@ -345,14 +347,15 @@ class Trace:
         """Write the report of this trace; see `fasttl.write_report`.
 
         What `load` found is not searched again. Where it did not check payloads
-        (``verify=False``), the logs are read once more, since the report takes equal
-        md5s for equal texts. Failures of custom parsers become rows of `problems`, in
+        (``verify=False``), the logs are read once more and as they are by then, since
+        the report takes equal md5s for equal texts. Failures of custom parsers become rows of `problems`, in
         place of those of an earlier report.
 
         Raises:
             OptionError: The trace came from the standard input without a check of
                 its payloads, a parser is none, or `out` holds something else.
-            TraceChangedError: A log changed since it was loaded.
+            TraceChangedError: A log changed since it was loaded; with ``verify=False``,
+                while it was read once more.
             OutputError: The report could not be written.
 
         Example:
@@ -370,19 +373,25 @@ class Trace:
             custom_header_html=custom_header_html,
             command=COMMAND,
         )
-        if not self._verified:
-            return self._write_again(writing, parsers, progress)
         found, broken = find_parsers(parsers)
         try:
+            if not self._verified:
+                return self._write_again(writing, found, broken, progress)
             return write_trace(self._core, writing, found, broken, progress=progress)
         finally:
             self._frames.pop("problems", None)
 
-    def _write_again(self, writing: Writing, parsers: ParsersInput, progress: Progress | None) -> _core.Report:
+    def _write_again(
+        self, writing: Writing, parsers: list[Parser], broken: list[Broken], progress: Progress | None
+    ) -> _core.Report:
         if STDIN in self._request.paths:
             message = "the standard input cannot be read again: load it with verify=True, or save it to a file first"
             raise OptionError(message)
-        return write(self._request, writing, parsers=parsers, progress=progress)
+        again = read_for_report(self._request, progress)
+        try:
+            return write_trace(again, writing, parsers, broken, progress=half(progress, 1))
+        finally:
+            self._core.take_parser_problems(again)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a trace is a set of positions in files that stay behind."""

@@ -77,6 +77,11 @@ impl PyTrace {
         self.trace.passed.iter().map(|p| (p.path.clone().into_os_string(), p.reason.clone())).collect()
     }
 
+    #[getter]
+    fn size(&self) -> u64 {
+        self.trace.logs.iter().map(|log| log.index.len).sum()
+    }
+
     #[expect(clippy::unused_self, reason = "a method in Python")]
     fn table_names(&self) -> Vec<&'static str> {
         analysis::TABLES.iter().map(|def| def.name).collect()
@@ -116,6 +121,11 @@ impl PyTrace {
 
     fn records_of(&self, wanted: Vec<(String, Option<Vec<String>>)>) -> PyLogRecords {
         PyLogRecords::new(Arc::clone(&self.trace), wanted)
+    }
+
+    /// Takes over what custom parsers failed at in another trace of the same logs.
+    fn take_parser_problems(&self, other: &Self) {
+        self.set_parser_problems(other.trace.parser_problems());
     }
 
     #[pyo3(signature = (

@@ -88,7 +88,7 @@ impl Extras {
     /// Adds a file to the record that starts at `offset` of log number `log`.
     ///
     /// # Errors
-    /// No room for it in the folder for temporary files.
+    /// No room for it in the folder for temporary files. What was added before stays as it is.
     pub fn add_file(
         &mut self,
         (log, offset): (usize, u64),
