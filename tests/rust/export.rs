@@ -71,6 +71,75 @@ fn a_draft_export_shows_its_three_findings() {
     says(&page, &["u0 > 2", "= gt(u0, 2)", "= create_unbacked_symbol([-int_oo, int_oo])", "k = n.item()"]);
 }
 
+/// A frame of the file with the number 1.
+fn frames(n: usize, rest: &str) -> String {
+    let frames: Vec<String> = (0..n).map(|n| format!("{{\"filename\": 1, \"line\": {n}{rest}}}")).collect();
+    format!("[{}]", frames.join(", "))
+}
+
+#[test]
+fn a_long_file_name_in_many_frames_makes_no_long_page() {
+    let stack = frames(1000, ", \"name\": \"f\", \"loc\": \"x\"");
+    let name = record(&format!("\"str\": [\"/{}/end_of_name.py\", 1]", "é".repeat(500_000)), None);
+    let guard = |n: usize| {
+        let rest = format!("\"expr_node_id\": {n}, \"user_stack\": {stack}, \"stack\": {stack}");
+        record(&format!("\"guard_added\": {{\"expr\": \"Le(s1, {n})\", \"prefix\": \"eval\", {rest}}}"), None)
+    };
+    let guards = (0..20).map(guard);
+    let (_temp, out) = exported_log(&std::iter::once(name).chain(guards).collect::<Vec<_>>());
+    let index = fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(index.contains("end_of_name.py") && index.contains("left out: this page has no room, raw.jsonl has all)"));
+    assert!(index.len() < 25 << 20, "{}", index.len());
+    for name in own_files(&out) {
+        let page = fs::read_to_string(out.join(name)).unwrap();
+        assert!(page.contains("end_of_name.py") && page.len() < 4 << 20, "{}", page.len());
+    }
+}
+
+#[test]
+fn long_texts_of_a_condition_are_cut() {
+    let long = "y".repeat(100_000);
+    let values = vec![format!("\"{long}\""); 150].join(", ");
+    let locals =
+        format!("{{\"loc\": \"{long}\", \"locals\": {{\"v\": [{values}]}}, \"symbols\": {{\"s\": \"{long}\"}}}}");
+    let rest = format!("\"result\": \"{long}\", \"unhinted_expr\": \"u{long}\", \"prefix\": \"{long}\"");
+    let condition = format!("{{\"expr\": \"{long}\", {rest}, \"expr_node_id\": 1, \"frame_locals\": {locals}}}");
+    let mismatch = format!("\"mismatched_fake_kernel\": {{\"op\": \"a\", \"reason\": \"{long}\"}}");
+    let (_temp, out) = exported_log(&[
+        record(&format!("\"guard_added\": {condition}"), None),
+        record(&format!("\"propagate_real_tensors_provenance\": {condition}"), None),
+        record(&mismatch, None),
+    ]);
+    let index = fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(index.len() < 40_000 && index.contains("(100,000 bytes)"), "{}", index.len());
+    for name in own_files(&out) {
+        let page = fs::read_to_string(out.join(name)).unwrap();
+        assert!(page.len() < 300_000 && page.contains("(50 more values left out)"), "{}", page.len());
+    }
+}
+
+#[test]
+fn what_the_page_shows_is_not_among_other_records() {
+    let (_temp, out) = exported_log(&[
+        record("\"export\": {}", Some(b"start!")),
+        record("\"guard_added\": {\"expr\": \"Le(s1, 2)\", \"prefix\": \"eval\", \"expr_node_id\": 1}", None),
+        record("\"missing_fake_kernel\": {\"op\": \"a\"}", None),
+        record("\"exported_program\": {}", Some(b"the program")),
+    ]);
+    assert!(!out.join("other_records.html").exists());
+    let index = words(&out.join("index.html"));
+    says(&index, &["Everything that the log has, by kind.", "What the records and files of this log are"]);
+    let page = fs::read_to_string(out.join("index.html")).unwrap();
+    says(&page, &["<a href=\"#guards\">Conditions on sizes</a>", "<a href=\"#failures\">Failures</a>"]);
+    let (_temp, out) = exported_log(&[
+        record("\"dynamo_start\": {}, \"frame_id\": 0, \"frame_compile_id\": 0", None),
+        record("\"new_kind\": {}", Some(b"a payload")),
+        record("\"new_kind\": {\"without\": 1}", None),
+    ]);
+    let others = fs::read_to_string(out.join("other_records.html")).unwrap();
+    assert_eq!((others.matches("Payload, 9 B").count(), others.matches("Payload, ").count()), (1, 1));
+}
+
 #[test]
 fn of_two_logs_the_landing_page_leads_to_the_one_with_the_export() {
     let (_temp, out) = exported(&data("export_draft_guard"));

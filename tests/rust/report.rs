@@ -395,3 +395,30 @@ fn inductor_compiles_of_one_id_are_told_apart() {
     let (_temp, report) = reported(&loaded(dir.path()), &ReportOptions::default());
     assert!(!fs::read_to_string(&report.index).unwrap().contains("part 1"));
 }
+
+#[test]
+fn a_long_file_name_in_many_stacks_is_cut_on_pages_of_guards_and_metrics() {
+    let frame = |n: usize| format!("{{\"filename\": 1, \"line\": {n}, \"name\": \"f\"}}");
+    let stack = format!("[{}]", (0..900).map(frame).collect::<Vec<_>>().join(", "));
+    let ids = "\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0";
+    let name = format!("\"str\": [\"/{}/end_of_name.py\", 1]", "a".repeat(300_000));
+    let guard = format!("{{\"code\": \"x\", \"user_stack\": {stack}, \"stack\": {stack}}}");
+    let guards = format!("[{}]", vec![guard; 25].join(", "));
+    let symbol = format!("\"create_symbol\": {{\"symbol\": \"s0\", \"stack\": {stack}}}, {ids}");
+    let mut log = vec![record(&name, None), record(&format!("\"dynamo_start\": {{\"stack\": {stack}}}, {ids}"), None)];
+    log.extend((0..20).map(|_| record(&symbol, None)));
+    log.push(record(&format!("\"dynamo_guards\": {{}}, {ids}"), Some(guards.as_bytes())));
+    log.push(record(&format!("\"compilation_metrics\": {{\"co_name\": \"f\"}}, {ids}"), None));
+    let temp = folder(&[("in.log", &log.concat())]);
+    let (_temp, report) = reported(&loaded(&temp.path().join("in.log")), &ReportOptions::default());
+    let pages: Vec<String> = files_below(&report.out).into_keys().filter(|path| path.starts_with("-_0_0_0/")).collect();
+    assert_eq!(pages.len(), 2, "{pages:?}");
+    for path in pages {
+        let page = fs::read_to_string(report.out.join(&path)).unwrap();
+        assert!(
+            page.contains("end_of_name.py") && page.contains("this page has no room, raw.jsonl has all)"),
+            "{path}"
+        );
+        assert!(page.len() < 45 << 20, "{path}: {}", page.len());
+    }
+}

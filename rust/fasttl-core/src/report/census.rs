@@ -10,6 +10,7 @@ use crate::format::fields::known_keys;
 use crate::format::json;
 use crate::format::kind::{KINDS, Kind, Phase};
 use crate::index::{Index, KindId, Record};
+use crate::report::Mode;
 use crate::trace::Log;
 
 /// Records of a kind that stand on the page of other records; the rest is in `raw.jsonl`.
@@ -24,6 +25,8 @@ const EXAMPLES: usize = 5;
 /// The records of a log, counted.
 #[derive(Debug, Default)]
 pub(super) struct Census {
+    /// What the report is about: its page shows more kinds where that is an export.
+    pub(super) mode: Mode,
     /// The kinds of the log with their numbers of records: known ones first, then others by number.
     pub(super) kinds: Vec<(KindId, usize)>,
     /// The listed names of the log with their numbers of records, in the order of the catalogue.
@@ -67,8 +70,8 @@ pub(super) struct UnknownField {
 impl Census {
     /// Counts the records of a log. `bytes` are the log's; `with_metrics` says of a record about symbolic sizes
     /// whether its compile has a page of metrics, which shows it.
-    pub(super) fn new(log: &Log, bytes: &[u8], with_metrics: impl Fn(&Record) -> bool) -> Self {
-        let mut census = Self::default();
+    pub(super) fn new(log: &Log, bytes: &[u8], mode: Mode, with_metrics: impl Fn(&Record) -> bool) -> Self {
+        let mut census = Self { mode, ..Self::default() };
         let mut kinds: FxHashMap<KindId, usize> = FxHashMap::default();
         let mut names: FxHashMap<(Kind, u32), usize> = FxHashMap::default();
         let mut others: FxHashMap<KindId, Others> = FxHashMap::default();
@@ -77,7 +80,7 @@ impl Census {
             if let KindId::Known(kind @ (Kind::Artifact | Kind::GraphDump)) = record.kind {
                 *names.entry((kind, record.name)).or_default() += 1;
             }
-            if is_other(record, &with_metrics) {
+            if is_other(record, mode, &with_metrics) {
                 let kind = record.kind;
                 let group = others.entry(kind).or_insert_with(|| Others { kind, total: 0, first: Vec::new() });
                 group.total += 1;
@@ -172,7 +175,10 @@ fn order(kind: KindId, n: usize) -> (usize, usize, u32) {
 }
 
 /// Whether records of a kind stand on no page, so that the page of other records has them.
-pub(super) const fn has_no_page(kind: Kind) -> bool {
+pub(super) const fn has_no_page(kind: Kind, mode: Mode) -> bool {
+    if matches!(mode, Mode::Export) && is_on_export_page(kind) {
+        return false;
+    }
     matches!(
         kind,
         Kind::DescribeTensor
@@ -189,6 +195,20 @@ pub(super) const fn has_no_page(kind: Kind) -> bool {
     )
 }
 
+/// Whether the page of an export shows the records of a kind.
+pub(super) const fn is_on_export_page(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::GuardAdded
+            | Kind::PropagateRealTensorsProvenance
+            | Kind::GuardOnDataDependentError
+            | Kind::MissingFakeKernel
+            | Kind::MismatchedFakeKernel
+            | Kind::Export
+            | Kind::ExportedProgram
+    )
+}
+
 /// Whether pages of metrics show the records of a kind, where the compile has one.
 pub(super) const fn is_about_shapes(kind: Kind) -> bool {
     matches!(
@@ -198,9 +218,9 @@ pub(super) const fn is_about_shapes(kind: Kind) -> bool {
 }
 
 /// Whether no other page shows the record.
-fn is_other(record: &Record, with_metrics: impl Fn(&Record) -> bool) -> bool {
+fn is_other(record: &Record, mode: Mode, with_metrics: impl Fn(&Record) -> bool) -> bool {
     match record.kind {
-        KindId::Known(kind) => has_no_page(kind) || is_about_shapes(kind) && !with_metrics(record),
+        KindId::Known(kind) => has_no_page(kind, mode) || is_about_shapes(kind) && !with_metrics(record),
         KindId::Other(_) => true,
     }
 }

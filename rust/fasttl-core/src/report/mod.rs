@@ -294,7 +294,7 @@ impl Writer<'_> {
     fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
         let Shared { tree, site, shapes, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
-        let census = Census::new(log, bytes, |record| shapes.have_page(log, record));
+        let census = Census::new(log, bytes, self.options.mode, |record| shapes.have_page(log, record));
         let fixed = RelPath::fixed;
         if let Ok(source) = &log.file.source {
             tree.copy(&fixed("raw.log"), source, bytes)?;

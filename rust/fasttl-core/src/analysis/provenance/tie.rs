@@ -10,6 +10,9 @@ use super::read::{Losses, Mapping, quoted};
 
 /// Pairs of lines that are kept.
 const PAIRS: usize = 200_000;
+/// Nodes and their origins that are looked at for the kernels of one part together. Each kernel may name every
+/// node, and each node every origin, so a small mapping can stand for billions.
+const STEPS: usize = 1_000_000;
 
 /// Which pane a text stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,14 +102,20 @@ pub(crate) fn tie(mapping: Mapping, texts: &[(Side, &[u8])]) -> Ties {
     for (kernel, node) in &mapping.kernels {
         by_kernel.entry(kernel).or_default().push(node);
     }
+    let mut steps = STEPS;
     for (kernel, nodes) in &by_kernel {
         let lines = kernels.get(kernel).cloned().unwrap_or_default();
-        ties.rows.push(row(Some(kernel), lines, nodes, &origins, (&pre, &post)));
+        ties.rows.push(row((Some(kernel), lines), nodes, &origins, (&pre, &post), &mut steps));
     }
     let used: BTreeSet<&str> = mapping.kernels.iter().map(|(_, node)| node.as_str()).collect();
     let mut free: Vec<&str> = origins.keys().copied().filter(|node| !used.contains(node)).collect();
     free.sort_unstable();
-    ties.rows.extend(free.iter().map(|node| row(None, Vec::new(), &[node], &origins, (&pre, &post))));
+    ties.rows.extend(free.iter().map(|node| row((None, Vec::new()), &[node], &origins, (&pre, &post), &mut steps)));
+    if steps == 0 {
+        ties.losses.add(|| {
+            format!("The kernels have more nodes before the passes than a page can show; {STEPS} were looked at.")
+        });
+    }
     let first = |row: &Row| row.post.iter().filter_map(|n| n.at).min();
     ties.rows.sort_by_key(|r| (r.kernel.is_none(), r.code.is_empty(), r.code.first().copied(), first(r)));
     let rows = std::mem::take(&mut ties.rows);
@@ -147,14 +156,15 @@ fn tell(row: &Row, losses: &mut Losses, has_code: bool) {
 }
 
 fn row(
-    kernel: Option<&str>,
-    code: Vec<At>,
+    (kernel, code): (Option<&str>, Vec<At>),
     nodes: &[&str],
     origins: &FxHashMap<&str, Vec<&str>>,
     (pre, post): (&Graph<'_>, &Graph<'_>),
+    steps: &mut usize,
 ) -> Row {
     let node = |graph: &Graph<'_>, name: &str| Node { name: name.to_owned(), at: graph.at(name).first().copied() };
-    let before: BTreeSet<&str> = nodes.iter().filter_map(|node| origins.get(node)).flatten().copied().collect();
+    let of_nodes = nodes.iter().filter_map(|node| origins.get(node)).flatten().take(*steps);
+    let before: BTreeSet<&str> = of_nodes.inspect(|_| *steps -= 1).copied().collect();
     let mut row = Row {
         kernel: kernel.map(str::to_owned),
         code,
@@ -215,6 +225,30 @@ mod tests {
         assert_eq!(of(&ties, 1, 4), [(2, 1), (2, 4)]);
         assert_eq!(of(&ties, 2, 4), [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4)]);
         assert_eq!((ties.rows.len(), ties.losses.total), (1, 0));
+    }
+
+    #[test]
+    fn a_small_mapping_that_stands_for_much_is_bounded() {
+        let list = |start: &str, n: usize| {
+            let names: Vec<String> = (0..n).map(|n| format!("\"{start}{n}\"")).collect();
+            format!("[{}]", names.join(","))
+        };
+        let members = |start: &str, n: usize, value: &str| {
+            let members: Vec<String> = (0..n).map(|n| format!("\"{start}{n}\": {value}")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        for (kernels, nodes, origins) in [(5_000, 1, 5_000), (2_000, 200, 2_000)] {
+            let kernels_to = members("k", kernels, &list("n", nodes));
+            let before = members("n", nodes, &list("o", origins));
+            let begun = std::time::Instant::now();
+            let ties = ties(&format!("{{\"postToPre\": {before}, \"cppCodeToPost\": {kernels_to}}}"));
+            assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+            assert_eq!(ties.rows.len(), kernels);
+            let kept: usize = ties.rows.iter().map(|row| row.pre.len()).sum();
+            assert!((1_000..=STEPS).contains(&kept), "{kept}");
+            let told = ties.losses.told.first().unwrap();
+            assert!(told.contains("than a page can show; 1000000 were looked at."), "{told}");
+        }
     }
 
     #[test]

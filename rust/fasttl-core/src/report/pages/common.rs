@@ -64,6 +64,8 @@ impl Page {
 pub(crate) const STACK_END: usize = 500;
 /// Characters of a frame's file, function or source line in a tree.
 const FRAME_TEXT: usize = 400;
+/// Bytes of the same elsewhere: one file's name may be long, and stand in every frame of a log.
+const FRAME_BYTES: usize = 1000;
 
 /// A link.
 #[derive(Clone, Serialize)]
@@ -90,7 +92,8 @@ pub(crate) struct FrameView {
 
 impl FrameView {
     /// A frame that is known by its parts.
-    pub(crate) fn of(file: String, line: Option<i64>, name: String) -> Self {
+    pub(crate) fn of(file: &str, line: Option<i64>, name: &str) -> Self {
+        let (file, name) = (end_of(file, FRAME_BYTES), clipped(name, FRAME_BYTES));
         let framework = is_framework(&file);
         let line = line.map(|n| n.to_string()).unwrap_or_default();
         Self { file, line, name, loc: String::new(), framework, href: None }
@@ -98,7 +101,13 @@ impl FrameView {
 
     /// Stands for `n` frames that are not shown.
     pub(crate) fn gap(n: usize) -> Self {
-        Self::of(format!("({} left out)", plural(n, "frame")), None, String::new())
+        Self::of(&format!("({} left out)", plural(n, "frame")), None, "")
+    }
+
+    /// Stands for `n` frames that the page has no room for.
+    fn without_room(n: usize) -> Self {
+        let text = format!("({} left out: this page has no room, raw.jsonl has all)", plural(n, "frame"));
+        Self::of(&text, None, "")
     }
 
     /// About how many bytes it has on a page.
@@ -128,29 +137,49 @@ impl Site<'_> {
     /// A frame of the record at `offset`, for a page `depth` folders down.
     pub(crate) fn frame(&self, frame: &Frame, offset: u64, depth: usize) -> FrameView {
         let file = frame.filename.and_then(|id| self.trace.string(self.log, id, offset));
-        let dump = file.and_then(eval_with_key).and_then(|key| self.plan.dumps.get(&key));
+        let dump = file
+            .filter(|file| file.len() <= FRAME_BYTES)
+            .and_then(eval_with_key)
+            .and_then(|key| self.plan.dumps.get(&key));
         let href = dump.map(|(path, lines)| {
             let line =
                 frame.line.and_then(|line| usize::try_from(line).ok()).filter(|line| (1..=*lines).contains(line));
             let anchor = line.map(|line| format!("#L{line}")).unwrap_or_default();
             format!("{}{}{anchor}", "../".repeat(depth), path.href())
         });
-        let file = file.unwrap_or("(unknown)").to_owned();
+        let file = end_of(file.unwrap_or("(unknown)"), FRAME_BYTES);
+        let text = |text: &Option<String>| clipped(text.as_deref().unwrap_or_default(), FRAME_BYTES);
         FrameView {
             framework: is_framework(&file),
             file,
             line: frame.line.map(|n| n.to_string()).unwrap_or_default(),
-            name: frame.name.clone().unwrap_or_default(),
-            loc: frame.loc.clone().unwrap_or_default(),
+            name: text(&frame.name),
+            loc: text(&frame.loc),
             href,
         }
     }
 
-    /// A stack of the record at `offset`; the middle of a very long one is left out.
-    pub(crate) fn stack(&self, frames: &[Frame], offset: u64, depth: usize) -> Vec<FrameView> {
-        let view = |frame| self.frame(frame, offset, depth);
+    /// A stack of the record at `offset`; the middle of a very long one is left out, and the outer frames where
+    /// the page has no room for them. `room` is the bytes that are left for the page's stacks.
+    pub(crate) fn stack(&self, frames: &[Frame], offset: u64, depth: usize, room: &mut usize) -> Vec<FrameView> {
         let (first, gap, last) = ends(frames);
-        first.iter().map(view).chain(gap.map(FrameView::gap)).chain(last.iter().map(view)).collect()
+        let steps = first.iter().map(Ok).chain(gap.map(Err)).chain(last.iter().map(Ok));
+        let (mut views, mut rest) = (Vec::new(), frames.len());
+        for step in steps.rev() {
+            let (view, frames) = match step {
+                Ok(frame) => (self.frame(frame, offset, depth), 1),
+                Err(gap) => (FrameView::gap(gap), gap),
+            };
+            let Some(left) = room.checked_sub(view.bytes()) else {
+                views.push(FrameView::without_room(rest));
+                break;
+            };
+            *room = left;
+            rest -= frames;
+            views.push(view);
+        }
+        views.reverse();
+        views
     }
 
     /// What a record is, in a sentence: by its name where that is known, else by its kind.
@@ -207,6 +236,22 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
     }
+}
+
+/// A text of at most so many bytes, with its size where it goes on.
+pub(crate) fn clipped(text: &str, longest: usize) -> String {
+    if text.len() <= longest {
+        return text.to_owned();
+    }
+    let end = (0..=longest).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), count(text.len()))
+}
+
+/// The end of a text, of at most so many bytes: of a path it says the most.
+fn end_of(text: &str, longest: usize) -> String {
+    let Some(from) = text.len().checked_sub(longest).filter(|from| *from > 0) else { return text.to_owned() };
+    let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    format!("({} bytes) …{}", count(text.len()), text.get(from..).unwrap_or_default())
 }
 
 /// The anchor of a compile id on its log's page.
@@ -266,6 +311,13 @@ pub(crate) fn plural(n: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_characters() {
+        assert_eq!((clipped("abc", 3), end_of("abc", 3)), ("abc".to_owned(), "abc".to_owned()));
+        assert_eq!(clipped("aéé", 2), "a… (5 bytes)");
+        assert_eq!(end_of("ééa", 2), "(5 bytes) …a");
+    }
 
     #[test]
     fn numbers_read_well() {

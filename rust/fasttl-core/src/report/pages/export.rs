@@ -4,14 +4,14 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::common::{FrameView, Link, Page, Site, count, plural, size};
-use super::guard_tree::clipped;
+use super::common::{FrameView, Link, Page, Site, clipped, count, plural, size};
 use super::job::{RankRow, link, list};
 use super::overview::{Fact, Note, Summary, Tile, facts, notes};
 use super::rank::{
     CompileRow, FileLink, JobLink, Problems, RankInput, Section, compile_rows, compiles_note, directory, links,
     problems,
 };
+use super::records::{NamesView, RecordsView, names_by_phase, records};
 use crate::analysis::export::{Exports, Finding, FindingKind, condition, origin};
 use crate::error::Result;
 use crate::report::html::Pages;
@@ -21,7 +21,9 @@ use crate::report::plan::Content;
 const ROWS: usize = 2000;
 /// So many of them have their stacks with them; the others' stand on their own pages.
 const STACKS: usize = 300;
-/// Bytes of an expression in a row.
+/// Bytes that these stacks have together.
+const STACK_BYTES: usize = 16 << 20;
+/// Bytes of an expression, or of what else the log says, in a row.
 const LONGEST: usize = 1000;
 
 /// Stands for a field that a record lacks.
@@ -44,6 +46,8 @@ struct Context {
     unfinished: usize,
     compiles: Vec<CompileRow>,
     compiles_note: String,
+    records: RecordsView,
+    names: NamesView,
     directory: Vec<Section>,
     links: Vec<FileLink>,
     problems: Problems,
@@ -111,6 +115,7 @@ pub(crate) fn export_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, 
             String::new()
         }
     };
+    let mut room = STACK_BYTES;
     let context = Context {
         page: Page::new(format!("{} · export · fasttl", site.heading), site.up, 0, input.header_html),
         heading: site.heading.to_owned(),
@@ -120,12 +125,18 @@ pub(crate) fn export_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, 
         tiles: tiles(exports, failed.len()),
         failures_note: more(failed.len()),
         guards_note: more(guards.len()),
-        failures: failed.into_iter().take(ROWS).enumerate().map(|(n, f)| failure(site, f, n, &hrefs)).collect(),
-        guards: guards.into_iter().take(ROWS).enumerate().map(|(n, f)| guard(site, f, n, &hrefs)).collect(),
+        failures: (failed.into_iter().take(ROWS).enumerate())
+            .map(|(n, f)| failure(site, f, (n, &mut room), &hrefs))
+            .collect(),
+        guards: (guards.into_iter().take(ROWS).enumerate())
+            .map(|(n, f)| guard(site, f, (n, &mut room), &hrefs))
+            .collect(),
         programs: programs(site, exports),
         unfinished: exports.findings.iter().filter(|f| f.kind == FindingKind::NoProgram).count(),
         compiles: compile_rows(site),
         compiles_note: compiles_note(site),
+        records: records(input.census, &site.log.index.names),
+        names: names_by_phase(input.census),
         directory: directory(site),
         links: links(site, input.census),
         problems: problems(site),
@@ -290,7 +301,8 @@ fn words(kind: FindingKind) -> Words {
 }
 
 fn meaning(finding: &Finding) -> String {
-    let answer = finding.answer.as_deref();
+    let answer = finding.answer.as_deref().map(|text| clipped(text, LONGEST));
+    let answer = answer.as_deref();
     match finding.kind {
         FindingKind::NoProgram => "It began, and the log has no program of it: it failed, or the log ends before it \
              was done."
@@ -321,7 +333,12 @@ fn meaning(finding: &Finding) -> String {
     }
 }
 
-fn failure(site: &Site<'_>, finding: &Finding, row: usize, hrefs: &FxHashMap<usize, String>) -> Failure {
+fn failure(
+    site: &Site<'_>,
+    finding: &Finding,
+    (row, room): (usize, &mut usize),
+    hrefs: &FxHashMap<usize, String>,
+) -> Failure {
     let Words { title, advice, manual } = words(finding.kind);
     let subject = finding.subject.as_deref().unwrap_or(NOT_LOGGED);
     let subject = match finding.kind {
@@ -337,29 +354,34 @@ fn failure(site: &Site<'_>, finding: &Finding, row: usize, hrefs: &FxHashMap<usi
         meaning: meaning(finding),
         advice,
         manual: manual.to_vec(),
-        from: from(site, finding.record, row),
+        from: from(site, finding.record, row, room),
         href: hrefs.get(&finding.record).cloned(),
     }
 }
 
-fn guard(site: &Site<'_>, finding: &Finding, row: usize, hrefs: &FxHashMap<usize, String>) -> Guard {
+fn guard(
+    site: &Site<'_>,
+    finding: &Finding,
+    (row, room): (usize, &mut usize),
+    hrefs: &FxHashMap<usize, String>,
+) -> Guard {
     Guard {
         subject: clipped(finding.subject.as_deref().unwrap_or(NOT_LOGGED), LONGEST),
-        prefix: finding.prefix.clone().unwrap_or_default(),
+        prefix: clipped(finding.prefix.as_deref().unwrap_or_default(), LONGEST),
         href: hrefs.get(&finding.record).cloned(),
-        from: from(site, finding.record, row),
+        from: from(site, finding.record, row, room),
     }
 }
 
-fn from(site: &Site<'_>, at: usize, row: usize) -> From {
+fn from(site: &Site<'_>, at: usize, row: usize, room: &mut usize) -> From {
     let Some(record) = site.log.index.records.get(at) else {
         return From { place: None, loc: None, user_stack: Vec::new(), stack: Vec::new() };
     };
     let origin = origin(site.trace, site.log, site.bytes, record);
-    let stack = |frames| if row < STACKS { site.stack(frames, record.offset, 0) } else { Vec::new() };
+    let mut stack = |frames| if row < STACKS { site.stack(frames, record.offset, 0, room) } else { Vec::new() };
     From {
         place: origin.place.as_ref().map(|frame| site.frame(frame, record.offset, 0)),
-        loc: condition(site.log.index.metadata(record, site.bytes)).loc,
+        loc: condition(site.log.index.metadata(record, site.bytes)).loc.map(|loc| clipped(&loc, LONGEST)),
         user_stack: stack(&origin.user_stack),
         stack: stack(&origin.stack),
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::common::{FrameView, Link, Page, Site, count};
+use super::common::{FrameView, Link, Page, Site, clipped, count};
 use crate::analysis::export::{Condition, condition, origin};
 use crate::analysis::expressions::{ExpressionTree, Expressions, Node, Shown, Wanted};
 use crate::error::Result;
@@ -20,17 +20,21 @@ const FEWEST: usize = 8;
 const STACKS: usize = 4 << 20;
 const STACKS_IN_ALL: usize = 64 << 20;
 const SMALLEST: usize = 8 << 10;
+/// Bytes of the stacks of a page's own record.
+const OWN_STACKS: usize = 2 << 20;
 /// The same for the bytes of the records that are read for a tree.
 const READ: u64 = 256 << 20;
 const READ_IN_ALL: u64 = 4 << 30;
 const LEAST_READ: u64 = 64 << 10;
-/// What a frame takes beside its texts.
-const FRAME: usize = 160;
 /// Innermost frames of a stack within a tree.
 const FRAMES: usize = 60;
 /// Bytes of a text within a tree or a heading.
 const LONGEST: usize = 2000;
 const HEADING: usize = 120;
+/// Bytes of the condition and what is said of it.
+const LONGEST_EXPRESSION: usize = 10_000;
+/// Values of one variable.
+const VALUES: usize = 100;
 /// Rows of the tables of variables and of symbols.
 const ROWS: usize = 500;
 
@@ -125,28 +129,37 @@ pub(crate) fn symbolic_guard_page(
     let from = origin(site.trace, site.log, site.bytes, record);
     let expr = said.expr.clone().unwrap_or_else(|| super::export::NOT_LOGGED.to_owned());
     let heading = clipped(&expr, HEADING);
-    let mut room = trees.room;
+    let text = |text: &Option<String>| text.as_deref().map(|text| clipped(text, LONGEST_EXPRESSION));
+    let (mut room, mut own) = (trees.room, OWN_STACKS);
     let context = Context {
         page: Page::new(format!("{heading} · {}", site.heading), site.up, depth, ""),
         back: site.back(path),
         kind: info.name,
         about: info.about,
         place: from.place.as_ref().map(|frame| site.frame(frame, record.offset, depth)),
-        user_stack: site.stack(&from.user_stack, record.offset, depth),
-        stack: site.stack(&from.stack, record.offset, depth),
+        user_stack: site.stack(&from.user_stack, record.offset, depth, &mut own),
+        stack: site.stack(&from.stack, record.offset, depth, &mut own),
         tables_note: tables_note(&said),
         nodes_note: nodes_note(&said, &tree),
         nodes: tree.nodes.iter().map(|node| node_view(site, node, depth, &mut room)).collect(),
-        locals: said.locals.into_iter().take(ROWS).map(|(name, values)| Pair { name, values }).collect(),
-        symbols: said.symbols.into_iter().take(ROWS).map(|(name, s)| Pair { name, values: vec![Some(s)] }).collect(),
-        result: said.result,
-        unhinted: said.unhinted.filter(|text| *text != expr),
-        prefix: said.prefix,
-        loc: said.loc,
+        locals: said.locals.iter().take(ROWS).map(|(name, values)| pair(name, values)).collect(),
+        symbols: said.symbols.iter().take(ROWS).map(|(name, source)| pair(name, &[Some(source.clone())])).collect(),
+        result: text(&said.result),
+        unhinted: text(&said.unhinted.filter(|text| *text != expr)),
+        prefix: text(&said.prefix),
+        loc: text(&said.loc),
         heading,
-        expr,
+        expr: clipped(&expr, LONGEST_EXPRESSION),
     };
     pages.render("symbolic_guard.html", &context)
+}
+
+/// A row of the tables; of a variable with very many values the first are shown.
+fn pair(name: &str, all: &[Option<String>]) -> Pair {
+    let shown = all.iter().take(VALUES).map(|value| value.as_deref().map(|text| clipped(text, LONGEST)));
+    let more = all.len().checked_sub(VALUES).filter(|more| *more > 0);
+    let more = more.map(|more| Some(format!("({} more values left out)", count(more))));
+    Pair { name: clipped(name, LONGEST), values: shown.chain(more).collect() }
 }
 
 fn tables_note(said: &Condition) -> String {
@@ -182,7 +195,7 @@ fn node_view(site: &Site<'_>, node: &Node, depth: usize, room: &mut usize) -> No
     let text = node.text.as_deref().unwrap_or(super::export::NOT_LOGGED);
     NodeView {
         text: clipped(text, LONGEST),
-        method: node.method.clone().unwrap_or_default(),
+        method: clipped(node.method.as_deref().unwrap_or_default(), LONGEST),
         arguments: clipped(&node.arguments.join(", "), LONGEST),
         note: match node.shown {
             Shown::Whole => "",
@@ -208,26 +221,15 @@ fn inner_frames(
     (record, depth): (Option<&Record>, usize),
     room: &mut usize,
 ) -> (String, Vec<FrameView>) {
-    let cost = |frame: &Frame| {
-        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        FRAME + text(&frame.name) + text(&frame.loc)
-    };
-    let mut from = frames.len();
+    let (mut shown, mut from) = (Vec::new(), frames.len());
     for frame in frames.iter().rev().take(FRAMES) {
-        let Some(left) = room.checked_sub(cost(frame)) else { break };
+        let view = site.frame(frame, record.map_or(0, |record| record.offset), depth);
+        let Some(left) = room.checked_sub(view.bytes()) else { break };
         *room = left;
         from -= 1;
+        shown.push(view);
     }
-    let shown = frames.get(from..).unwrap_or_default();
+    shown.reverse();
     let more = if from > 0 { format!(", innermost of {}", count(frames.len())) } else { String::new() };
-    (format!("{title}{more}"), site.stack(shown, record.map_or(0, |record| record.offset), depth))
-}
-
-/// A text of at most so many bytes.
-pub(super) fn clipped(text: &str, longest: usize) -> String {
-    if text.len() <= longest {
-        return text.to_owned();
-    }
-    let end = (0..=longest).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), count(text.len()))
+    (format!("{title}{more}"), shown)
 }

@@ -9,6 +9,9 @@ use crate::format::json;
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
 
+/// Bytes that the stacks of a page have together.
+const STACK_BYTES: usize = 32 << 20;
+
 #[derive(Serialize)]
 struct Context {
     page: Page,
@@ -28,10 +31,11 @@ struct Row {
 pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: &[u8], offset: u64) -> Result<String> {
     // What is no list has no page; see the plan. An element that has no code is shown as it stands.
     let guards = json::elements(text).map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let mut room = STACK_BYTES;
     let row = |guard: &[u8]| {
-        let stack = |name: &[u8]| {
+        let mut stack = |name: &[u8]| {
             let frames = json::member(guard, name).map(parse_stack).unwrap_or_default();
-            site.stack(&frames, offset, path.depth())
+            site.stack(&frames, offset, path.depth(), &mut room)
         };
         Row {
             code: json::member(guard, b"code")

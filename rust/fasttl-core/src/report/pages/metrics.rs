@@ -23,6 +23,9 @@ use crate::trace::Log;
 /// Longer values are folded.
 const LONG: usize = 240;
 
+/// Bytes that the stacks of a page have together.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Lines that the pages of one compile have together for its files.
 const FILE_LINES: usize = 50_000;
 
@@ -183,7 +186,7 @@ pub(crate) fn metrics_page<'a>(
             place: compile.map(place).unwrap_or_default(),
         },
         groups: groups(&fields, depth, |field, value| configs.file(tree, field, value))?,
-        mini_stack: own_code.map(|(n, f)| FrameView::of(f, fields.int("co_firstlineno"), n)).into_iter().collect(),
+        mini_stack: own_code.map(|(n, f)| FrameView::of(&f, fields.int("co_firstlineno"), &n)).into_iter().collect(),
         stack: Vec::new(),
         specializations: Vec::new(),
         guards_added: Vec::new(),
@@ -192,11 +195,13 @@ pub(crate) fn metrics_page<'a>(
     };
     let key = (record.generation, id.without_attempt());
     if shapes.shown_by.get(&key) == Some(&at) {
-        context.stack = compile.zip(start).map(|(c, r)| site.stack(&c.stack, r.offset, depth)).unwrap_or_default();
+        let mut room = STACK_BYTES;
+        let stack = compile.zip(start).map(|(c, r)| site.stack(&c.stack, r.offset, depth, &mut room));
+        context.stack = stack.unwrap_or_default();
         let of_compile = shapes.records.get(&key);
         for at in of_compile.into_iter().flatten() {
             if let Some(record) = index.records.get(*at) {
-                shape(site, record, depth, &mut context);
+                shape(site, record, (depth, &mut room), &mut context);
             }
         }
     }
@@ -307,15 +312,15 @@ fn human(name: &str, text: &str) -> String {
     }
 }
 
-fn shape(site: &Site<'_>, record: &Record, depth: usize, context: &mut Context) {
+fn shape(site: &Site<'_>, record: &Record, (depth, room): (usize, &mut usize), context: &mut Context) {
     let meta = site.log.index.metadata(record, site.bytes);
     let text = |name: &[u8]| match json::member(meta, name) {
         None | Some(b"null") => String::new(),
         Some(value) => json::unescape(value).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned()),
     };
-    let stack = |name: &[u8]| {
+    let mut stack = |name: &[u8]| {
         let frames = json::member(meta, name).map(parse_stack).unwrap_or_default();
-        site.stack(&frames, record.offset, depth)
+        site.stack(&frames, record.offset, depth, room)
     };
     let (user_stack, stack) = (stack(b"user_stack"), stack(b"stack"));
     match record.kind {

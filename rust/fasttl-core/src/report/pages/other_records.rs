@@ -14,7 +14,7 @@ use crate::index::{KindId, Record};
 use crate::report::census::{Census, Others, UnknownField};
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
-use crate::report::plan::Target;
+use crate::report::plan::{Content, Target};
 
 /// Bytes that the texts of all records have together, as they are written.
 const BYTES: usize = 500_000;
@@ -83,16 +83,18 @@ pub(crate) fn other_records_page(site: &Site<'_>, pages: &Pages, census: &Census
     pages.render("other_records.html", &context)
 }
 
-/// Where the payloads of the records on the page stand.
+/// Where the payloads of the records on the page stand. A page that is made of a record does not hold its payload.
 fn payloads<'a>(site: &Site<'a>, census: &Census) -> FxHashMap<usize, &'a RelPath> {
     let wanted: FxHashSet<usize> = census.others.iter().flat_map(|group| group.first.iter().copied()).collect();
-    let mut found = FxHashMap::default();
-    for entry in site.plan.directory.iter().flat_map(|(_, entries)| entries) {
-        if let (true, Target::File(path)) = (wanted.contains(&entry.record), &entry.target) {
-            found.insert(entry.record, path);
-        }
-    }
-    found
+    let holds = |content| matches!(content, Content::Payload | Content::Json);
+    let made = site.plan.files.iter().filter(|file| wanted.contains(&file.record) && !holds(file.content));
+    let made: FxHashSet<&RelPath> = made.map(|file| &file.path).collect();
+    let listed = site.plan.directory.iter().flat_map(|(_, entries)| entries).filter_map(|entry| match &entry.target {
+        Target::File(path) if entry.bytes > 0 && entry.parser.is_none() => Some((entry.record, path)),
+        _ => None,
+    });
+    let named = site.plan.payload_files.iter().map(|(record, path)| (*record, path));
+    listed.chain(named).filter(|(record, path)| wanted.contains(record) && !made.contains(path)).collect()
 }
 
 fn group(site: &Site<'_>, at: usize, others: &Others, share: usize, payloads: &FxHashMap<usize, &RelPath>) -> Group {

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::common::{Link, count, plural, shorten};
 use crate::format::kind::{Kind, Phase};
 use crate::index::{KindId, Names};
-use crate::report::census::{Census, has_no_page, is_about_shapes};
+use crate::report::Mode;
+use crate::report::census::{Census, has_no_page, is_about_shapes, is_on_export_page};
 
 /// Page of records that no other page shows.
 pub(crate) const OTHER_RECORDS: &str = "other_records.html";
@@ -76,7 +77,7 @@ fn kind_row(census: &Census, names: &Names, kind: KindId, n: usize) -> KindRow {
     let mut places: Vec<Link> = Vec::new();
     let mut add = |href: String, label: String| places.push(Link { href, label });
     if let KindId::Known(kind) = kind
-        && let Some((href, label)) = own_place(kind)
+        && let Some((href, label)) = own_place(kind, census.mode)
     {
         add(href.to_owned(), label.to_owned());
     }
@@ -97,12 +98,15 @@ fn kind_row(census: &Census, names: &Names, kind: KindId, n: usize) -> KindRow {
 }
 
 /// Where the records of a kind are shown, but for the page of other records.
-const fn own_place(kind: Kind) -> Option<(&'static str, &'static str)> {
+const fn own_place(kind: Kind, mode: Mode) -> Option<(&'static str, &'static str)> {
     match kind {
         Kind::ChromiumEvent => Some(("chromium_events.json", "Timing events")),
         Kind::Str => Some(("raw.jsonl", "First line of raw.jsonl")),
-        Kind::DynamoStart => Some(("#tree", "Stack tree")),
-        _ if has_no_page(kind) => None,
+        Kind::GuardAdded if matches!(mode, Mode::Export) => Some(("#guards", "Conditions on sizes")),
+        Kind::Export | Kind::ExportedProgram if matches!(mode, Mode::Export) => Some(("#programs", "Programs")),
+        _ if matches!(mode, Mode::Export) && is_on_export_page(kind) => Some(("#failures", "Failures")),
+        Kind::DynamoStart if matches!(mode, Mode::Compile) => Some(("#tree", "Stack tree")),
+        _ if has_no_page(kind, mode) => None,
         _ if is_about_shapes(kind) => Some(("#files", "Pages of metrics")),
         _ => Some(("#files", "Files by compile")),
     }
