@@ -88,7 +88,6 @@ const ENDERS: &[&str] = &["fx_graph_cache_hit", "fx_graph_bundled_cache_hit"];
 /// What a compile id is doing at some record.
 #[derive(Default)]
 struct State<'a> {
-    parts: u32,
     /// The part of the open span.
     span: Option<usize>,
     /// The part that stands outside of spans, with what it has once.
@@ -154,9 +153,9 @@ fn stage<'a>(log: &'a Log, record: &Record) -> Option<&'a str> {
 impl<'a> State<'a> {
     fn new_part(&mut self, parts: &mut Parts) -> usize {
         let is_backward = (self.backward > 0).then_some(true);
-        parts.list.push(Part { number: self.parts, nth: 0, is_backward });
-        self.list.push(parts.list.len() - 1);
-        self.parts += 1;
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.list.push(parts.list.len());
+        parts.list.push(Part { number, nth: 0, is_backward });
         parts.list.len() - 1
     }
 

@@ -51,53 +51,64 @@ pub(super) fn write_files(root: &Tree, ranked: &[Ranked<'_>], facts: &[Facts]) -
     };
     let has = JobFiles { schedules: !schedules.is_empty(), runtimes: ranked.iter().any(has_runtimes) };
     if has.schedules {
-        root.stream(&RelPath::fixed("collective_schedules.json"), |out| write_list(out, schedules.iter()))?;
+        root.stream(&RelPath::fixed("collective_schedules.json"), |out| {
+            let mut list = List::new(out)?;
+            list.extend(&schedules)?;
+            list.end()
+        })?;
     }
     if has.runtimes {
         let with: Vec<Ranked<'_>> = ranked.iter().copied().filter(has_runtimes).collect();
-        // Each log is read again, so that the operations of all ranks are never held at once.
-        let graphs = |r: &Ranked<'_>| -> io::Result<Vec<GraphOps>> {
-            let view = r.log.view().map_err(io::Error::other)?;
-            Ok(runtimes(r.log, &view, &parts(r.log, &view)))
-        };
-        root.stream(&RelPath::fixed("runtime_estimations.json"), |out| {
-            write_by_log(out, &with, |r| Ok(estimations(r, &graphs(r)?)))
-        })?;
-        root.stream(&RelPath::fixed("chromium_trace_with_runtime.json"), |out| {
-            write_by_log(out, &with, |r| Ok(trace_events(r, &graphs(r)?)))
+        root.stream(&RelPath::fixed("runtime_estimations.json"), |estimates| {
+            let trace = RelPath::fixed("chromium_trace_with_runtime.json");
+            root.stream(&trace, |events| write_runtimes(estimates, events, &with)).map_err(io::Error::other)
         })?;
     }
     Ok(has)
 }
 
-/// The parts of a list that many logs make, a few logs at a time.
-fn write_by_log<'a>(
-    out: &mut dyn Write,
-    logs: &[Ranked<'a>],
-    values: impl Fn(&Ranked<'a>) -> io::Result<Vec<serde_json::Value>> + Sync,
-) -> io::Result<()> {
-    let mut first = true;
-    out.write_all(b"[")?;
+/// Writes estimates and the trace made from them. Each log is read again, a few at a time, so that the operations of
+/// all ranks are never held at once.
+fn write_runtimes(estimates: &mut dyn Write, events: &mut dyn Write, logs: &[Ranked<'_>]) -> io::Result<()> {
+    let (mut estimates, mut events) = (List::new(estimates)?, List::new(events)?);
+    let made = |r: &Ranked<'_>| -> io::Result<_> {
+        let view = r.log.view().map_err(io::Error::other)?;
+        let graphs = runtimes(r.log, &view, &parts(r.log, &view));
+        Ok((estimations(r, &graphs), trace_events(r, &graphs)))
+    };
     for few in logs.chunks(rayon::current_num_threads().max(1)) {
-        let made = few.par_iter().map(&values).collect::<io::Result<Vec<_>>>()?;
-        for value in made.iter().flatten() {
-            out.write_all(if first { b"\n" } else { b",\n" })?;
-            first = false;
-            serde_json::to_writer(&mut *out, value)?;
+        for (of_log, trace) in few.par_iter().map(made).collect::<io::Result<Vec<_>>>()? {
+            estimates.extend(&of_log)?;
+            events.extend(&trace)?;
         }
     }
-    out.write_all(b"\n]\n")
+    estimates.end()?;
+    events.end()
 }
 
-fn write_list<'v>(out: &mut dyn Write, values: impl Iterator<Item = &'v serde_json::Value>) -> io::Result<()> {
-    let mut first = true;
-    out.write_all(b"[")?;
-    for value in values {
-        out.write_all(if first { b"\n" } else { b",\n" })?;
-        first = false;
-        serde_json::to_writer(&mut *out, value)?;
+/// A JSON list that is written value by value, a line each.
+struct List<'o> {
+    out: &'o mut dyn Write,
+    before: &'static [u8],
+}
+
+impl<'o> List<'o> {
+    fn new(out: &'o mut dyn Write) -> io::Result<Self> {
+        out.write_all(b"[")?;
+        Ok(Self { out, before: b"\n" })
     }
-    out.write_all(b"\n]\n")
+
+    fn extend(&mut self, values: &[serde_json::Value]) -> io::Result<()> {
+        for value in values {
+            self.out.write_all(std::mem::replace(&mut self.before, b",\n"))?;
+            serde_json::to_writer(&mut *self.out, value)?;
+        }
+        Ok(())
+    }
+
+    fn end(self) -> io::Result<()> {
+        self.out.write_all(b"\n]\n")
+    }
 }
 
 /// The standard report's name of a graph: its compile's folder.

@@ -249,7 +249,7 @@ fn graphs(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Vec<Grap
         let Some(stage) = stage(log, record).filter(|_| attempt(record) == last) else { continue };
         let nth = seen.entry(stage).and_modify(|n| *n += 1).or_insert(1);
         let which = if *nth > 1 { format!(" {nth}") } else { String::new() };
-        let shape = texts.graph(log, record, bytes).filter(|_| record.payload.is_whole());
+        let shape = record.payload.is_whole().then(|| texts.graph(log, record, bytes)).flatten();
         graphs.push(GraphFact { record: at, stage: format!("{stage} graph{which}"), shape });
     }
     graphs

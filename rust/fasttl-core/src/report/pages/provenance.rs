@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::common::{Link, Page, Site, count, link_to, plural};
+use super::common::{Link, Page, Site, count, link_to, plural, shorten};
 use super::provenance_text::{Block, Budget, blocks};
 use crate::analysis::provenance::{At, CodeKind, Direction, Mapping, Node, Part, Row, Side, Ties, tie};
 use crate::error::Result;
@@ -19,6 +19,8 @@ const PARTS: usize = 40;
 const LARGEST: u64 = 64 << 20;
 /// Rows of the table below the panes.
 const ROWS: usize = 300;
+/// Characters of a name that are shown.
+const NAME: usize = 200;
 /// Names in one cell of it.
 const NAMES: usize = 30;
 
@@ -304,5 +306,5 @@ fn left_out(total: usize) -> Option<NameView> {
 
 /// A name as a cell can hold it.
 fn short(name: &str) -> String {
-    if name.chars().nth(200).is_none() { name.to_owned() } else { name.chars().take(200).chain(['…']).collect() }
+    shorten(name, NAME)
 }
