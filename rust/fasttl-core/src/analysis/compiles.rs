@@ -1,5 +1,7 @@
 //! Compiles: the records of one compile id brought together, and what became of it.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -8,7 +10,7 @@ use crate::format::frame::{Frame, parse_stack};
 use crate::format::json;
 use crate::format::kind::Kind;
 use crate::index::{KindId, Mark, Record};
-use crate::tables::{Fields, is_metrics, metrics_fields};
+use crate::tables::{Fields, MetricRecords};
 use crate::trace::{Log, Trace};
 
 /// How a compile ended, as the standard report colours it.
@@ -211,11 +213,11 @@ impl Compiles {
 }
 
 /// Finds the compiles of a log and what became of them. `bytes` are the log's.
-pub(crate) fn compiles(trace: &Trace, log: &Log, bytes: &[u8]) -> Compiles {
+pub(crate) fn compiles(trace: &Trace, log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>) -> Compiles {
     let mut compiles = gather(log);
     // Releases before 2.6 logged no graph breaks of their own.
     let tells_breaks = log.index.names.names.iter().any(|n| n == "torch_version" || n == "dynamo_graph_break_reason");
-    compiles.list.par_iter_mut().for_each(|compile| fill(compile, (trace, log), bytes, tells_breaks));
+    compiles.list.par_iter_mut().for_each(|compile| fill(compile, (trace, log), (bytes, metrics), tells_breaks));
     compiles
 }
 
@@ -324,7 +326,12 @@ impl Compile {
 }
 
 /// Reads the metadata and payloads that say how the compile went.
-fn fill(compile: &mut Compile, (trace, log): (&Trace, &Log), bytes: &[u8], tells_breaks: bool) {
+fn fill(
+    compile: &mut Compile,
+    (trace, log): (&Trace, &Log),
+    (bytes, metrics): (&[u8], &MetricRecords<'_>),
+    tells_breaks: bool,
+) {
     let record = |at: usize| log.index.records.get(at);
     if let Some(start) = compile.start.and_then(record) {
         let meta = log.index.metadata(start, bytes);
@@ -335,19 +342,14 @@ fn fill(compile: &mut Compile, (trace, log): (&Trace, &Log), bytes: &[u8], tells
             compile.file = frame.filename.and_then(|id| trace.string(log, id, start.offset)).map(str::to_owned);
         }
     }
-    let all: Vec<(usize, Fields<'_>)> = compile
-        .metrics
-        .iter()
-        .filter_map(|&at| Some((at, metrics_fields(log.index.metadata(record(at)?, bytes)))))
-        .collect();
+    let all: Vec<(usize, Cow<'_, Fields<'_>>)> = compile.metrics.iter().map(|&at| (at, metrics.fields(at))).collect();
     let breaks: Vec<BreakPlace> =
         compile.breaks.iter().filter_map(|&at| break_place(&log.index.payload(record(at)?, bytes).text())).collect();
     for (at, fields) in &all {
         take_metrics(compile, *at, fields, &breaks);
     }
     for at in compile.backward.clone() {
-        let Some(found) = record(at).filter(|r| is_metrics(r)) else { continue };
-        let fields = metrics_fields(log.index.metadata(found, bytes));
+        let fields = metrics.fields(at);
         let took = fields.float("duration_us").map(|us| us / 1e6).or_else(|| fields.float("inductor_compile_time_s"));
         compile.phases.backward_s = sum(compile.phases.backward_s, took);
         compile.cudagraph_skip = compile.cudagraph_skip.take().or(fields.text("cudagraph_skip_reason"));
@@ -424,7 +426,7 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
     }
 }
 
-fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: bool) {
+fn outcome(compile: &mut Compile, all: &[(usize, Cow<'_, Fields<'_>>)], tells_breaks: bool) {
     let any = |test: &dyn Fn(&Fields<'_>) -> bool| all.iter().any(|(_, fields)| test(fields));
     let restarted = compile.failures.iter().any(|f| f.kind == FailureKind::Restart);
     let broke = !compile.breaks.is_empty();
@@ -523,7 +525,7 @@ mod tests {
             (r#"{"graph_op_count": "5"}"#, false),
             (r#"{"graph_op_count": NaN}"#, false),
         ] {
-            assert_eq!(has_no_ops(&metrics_fields(members.as_bytes())), empty, "{members}");
+            assert_eq!(has_no_ops(&crate::tables::metrics_fields(members.as_bytes())), empty, "{members}");
         }
     }
 }

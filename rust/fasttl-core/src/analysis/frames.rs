@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use rayon::prelude::*;
+
 use super::compiles::{Compile, FailureKind, compiles};
 use crate::error::Result;
-use crate::tables::{Table, TableBuilder, TableDef};
+use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
 
 pub(super) const FRAMES: TableDef =
@@ -18,14 +20,17 @@ struct FrameRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let mut rows = Vec::new();
-    for (file, log) in (0..).zip(&trace.logs) {
+    let of_log = |(file, log): (usize, &'_ Log)| {
         let view = log.view()?;
-        for compile in compiles(trace, log, &view).into_list() {
-            let user_stack = user_stack(trace, log, &compile);
-            rows.push(FrameRow { file, log, compile, user_stack });
-        }
-    }
+        let metrics = MetricRecords::new(&log.index, &view);
+        let row = |compile: Compile| (file, user_stack(trace, log, &compile), compile);
+        Ok(compiles(trace, log, &view, &metrics).into_list().into_iter().map(row).collect::<Vec<_>>())
+    };
+    let of_logs = trace.logs.par_iter().enumerate().map(of_log).collect::<Result<Vec<_>>>()?;
+    let row = |(file, user_stack, compile)| {
+        Some(FrameRow { file: u32::try_from(file).ok()?, log: trace.logs.get(file)?, compile, user_stack })
+    };
+    let rows: Vec<FrameRow<'_>> = of_logs.into_iter().flatten().filter_map(row).collect();
     let builder = TableBuilder::new(&rows)
         .i32(
             "rank",

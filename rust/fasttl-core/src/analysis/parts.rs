@@ -232,9 +232,9 @@ fn span(log: &Log, record: &Record, bytes: &[u8]) -> Option<Span> {
 }
 
 /// Adds the columns that say which Inductor compile a row belongs to.
-pub(super) fn part_columns<'r, R>(
+pub(super) fn part_columns<'r, R: Sync>(
     builder: TableBuilder<'r, R>,
-    part: impl Fn(&'r R) -> Option<Part> + Copy,
+    part: impl Fn(&'r R) -> Option<Part> + Copy + Send + 'r,
 ) -> TableBuilder<'r, R> {
     builder
         .u32("part", "N-th Inductor compile within the compile id, from 0; null for what belongs to none.", move |r| {

@@ -5,6 +5,10 @@
 //! line of the text is a lone TAB) and belongs to no line.
 
 use md5::{Digest, Md5};
+use wide::i8x16;
+
+/// Bytes that are gathered before they are hashed.
+const HASHED_AT_ONCE: usize = 64 << 10;
 
 /// How lines of the file end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +36,37 @@ pub fn next_line(bytes: &[u8]) -> (&[u8], usize) {
         Some(at) => (bytes.get(..at).unwrap_or(bytes), at + 1),
         None => (bytes, bytes.len()),
     }
+}
+
+/// Passes over lines that begin with a TAB, from the start of one on. Yields their bytes and how many line feeds
+/// these have. What ends the lines may be a blank one, behind which there are more.
+pub fn tabbed_lines(bytes: &[u8]) -> (usize, u64) {
+    let (line_feed, tab) = (i8x16::splat(b'\n'.cast_signed()), i8x16::splat(b'\t'.cast_signed()));
+    let next = bytes.get(1..).unwrap_or_default();
+    let mut line_feeds = 0;
+    let mut at = 0;
+    // Each byte beside the one after it: lines end at a line feed that no TAB follows.
+    for (here, after) in bytes.as_chunks::<16>().0.iter().zip(next.as_chunks::<16>().0) {
+        let ends = i8x16::new(here.map(u8::cast_signed)).simd_eq(line_feed).to_bitmask();
+        if ends != 0 {
+            let goes_on = i8x16::new(after.map(u8::cast_signed)).simd_eq(tab).to_bitmask();
+            let last = ends & !goes_on;
+            if last != 0 {
+                let len = last.trailing_zeros();
+                let passed = ends & ((2_u32 << len) - 1);
+                return (at + len as usize + 1, line_feeds + u64::from(passed.count_ones()));
+            }
+            line_feeds += u64::from(ends.count_ones());
+        }
+        at += 16;
+    }
+    for end in memchr::memchr_iter(b'\n', bytes.get(at..).unwrap_or_default()) {
+        line_feeds += 1;
+        if bytes.get(at + end + 1) != Some(&b'\t') {
+            return (at + end + 1, line_feeds);
+        }
+    }
+    (bytes.len(), line_feeds)
 }
 
 /// A payload as it stands in the file.
@@ -85,6 +120,29 @@ impl<'a> Payload<'a> {
         self.pieces(|piece| out.extend_from_slice(piece));
     }
 
+    /// MD5 of the text, however large it is, without holding it.
+    pub fn md5(&self) -> [u8; 16] {
+        let mut hash = Md5::new();
+        // The lines are short: gathered, they reach the hash in blocks.
+        let mut block = Vec::with_capacity(HASHED_AT_ONCE);
+        self.pieces(|piece| {
+            if block.len() + piece.len() > HASHED_AT_ONCE {
+                hash.update(&block);
+                block.clear();
+            }
+            if piece.len() > HASHED_AT_ONCE { hash.update(piece) } else { block.extend_from_slice(piece) }
+        });
+        hash.update(&block);
+        hash.finalize().into()
+    }
+
+    /// Bytes of the text.
+    pub fn text_len(&self) -> usize {
+        let mut len = 0;
+        self.pieces(|piece| len += piece.len());
+        len
+    }
+
     /// The text.
     pub fn text(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -100,25 +158,29 @@ pub fn md5(text: &[u8]) -> [u8; 16] {
 
 /// Reads 32 hexadecimal digits of either case.
 pub fn parse_md5(hex: &[u8]) -> Option<[u8; 16]> {
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    };
     let mut out = [0_u8; 16];
-    if hex.len() != 32 {
+    let (pairs, rest) = hex.as_chunks::<2>();
+    if pairs.len() != out.len() || !rest.is_empty() {
         return None;
     }
-    for (byte, pair) in out.iter_mut().zip(hex.chunks_exact(2)) {
-        let digits = std::str::from_utf8(pair).ok().filter(|p| p.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        *byte = u8::from_str_radix(digits, 16).ok()?;
+    for (byte, [high, low]) in out.iter_mut().zip(pairs) {
+        *byte = digit(*high)? << 4 | digit(*low)?;
     }
     Some(out)
 }
 
 /// 32 lower-case hexadecimal digits.
 pub fn md5_hex(md5: [u8; 16]) -> String {
-    use std::fmt::Write as _;
-    md5.iter().fold(String::with_capacity(32), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    let mut hex = String::with_capacity(32);
+    hex.extend(md5.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    hex
 }
 
 #[cfg(test)]
@@ -131,6 +193,33 @@ mod tests {
         assert_eq!(Payload::new(b"\ta\r\n\r\n\tb\r\n", LineEnd::CrLf).text(), b"a\nb");
         assert_eq!(Payload::new(b"\t\n", LineEnd::Lf).text(), b"");
         assert_eq!(Payload::new(b"\tcut", LineEnd::Lf).text(), b"cut");
+    }
+
+    #[test]
+    fn lines_end_where_no_tab_follows() {
+        for last in 0..50 {
+            for first in 0..20 {
+                let lines = format!("\t{}\n\t{}", "a".repeat(first), "b".repeat(last));
+                let more = "\n\tx".repeat(9);
+                for (after, len, line_feeds) in [("", 0, 1), ("\nV1\n\tz", 1, 2), ("\n\n\tz", 1, 2), (&more, 27, 10)] {
+                    let text = lines.clone() + after;
+                    assert_eq!(tabbed_lines(text.as_bytes()), (lines.len() + len, line_feeds), "{text:?}");
+                }
+            }
+        }
+        assert_eq!(tabbed_lines(b"\t\n"), (2, 1));
+        assert_eq!(tabbed_lines(b"\t"), (1, 0));
+    }
+
+    #[test]
+    fn a_text_is_hashed_and_counted_in_pieces() {
+        for lines in [0, 1, 2, 700, 70_000] {
+            let long = [b"\t".as_slice(), &vec![b'y'; 2 * HASHED_AT_ONCE], b"\n"].concat();
+            let raw = [b"\tx\n\n".repeat(lines), long, b"\t\xFF\n".repeat(lines)].concat();
+            let payload = Payload::new(&raw, LineEnd::Lf);
+            assert_eq!(payload.md5(), md5(&payload.text()));
+            assert_eq!(payload.text_len(), payload.text().len());
+        }
     }
 
     #[test]

@@ -21,10 +21,14 @@ pub use scan::{Interned, Verify};
 pub use strings::Strings;
 
 use crate::error::Result;
+use crate::format::compile_id::CompileId;
 use crate::format::payload::{LineEnd, Payload};
 use crate::job::Job;
 use interner::Interner;
 use scan::Chunk;
+
+/// So many chunks for each thread are read before their records are put together.
+const CHUNKS_AT_ONCE: usize = 16;
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +41,7 @@ pub struct IndexOptions {
 
 impl Default for IndexOptions {
     fn default() -> Self {
-        Self { verify: Verify::Md5, chunk_len: 4 << 20 }
+        Self { verify: Verify::Md5, chunk_len: 1 << 20 }
     }
 }
 
@@ -79,16 +83,23 @@ pub struct Index {
 /// ```
 pub fn index(bytes: &[u8], modified_us: i64, options: IndexOptions, job: &Job) -> Result<Index> {
     let line_end = line_end(bytes);
-    let chunks = cut::cut(bytes, options.chunk_len)
-        .into_par_iter()
-        .map(|range| {
-            let len = range.len() as u64;
-            let chunk = scan::scan(bytes, range, line_end, options.verify);
-            job.advance(len)?;
-            Ok(chunk)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let mut index = join(chunks);
+    let mut join = Join::default();
+    // Some chunks at a time: what they took is free again for those after them.
+    for ranges in cut::cut(bytes, options.chunk_len).chunks(CHUNKS_AT_ONCE * rayon::current_num_threads()) {
+        let chunks = ranges
+            .par_iter()
+            .map(|range| {
+                let chunk = scan::scan(bytes, range.clone(), line_end, options.verify);
+                job.advance(range.len() as u64)?;
+                Ok(chunk)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        for chunk in chunks {
+            join.add(chunk);
+        }
+        join.reserve(ranges.last().map_or(0, |range| range.end), bytes.len());
+    }
+    let mut index = join.finish();
     index.line_end = line_end;
     index.len = bytes.len() as u64;
     index.utc_offset_s = clock::assign(&mut index.records, bytes, line_end, modified_us);
@@ -141,22 +152,28 @@ fn line_end(bytes: &[u8]) -> LineEnd {
     }
 }
 
-/// Joins what the chunks yielded, with one numbering.
-fn join(chunks: Vec<Chunk>) -> Index {
-    let mut index = Index::default();
-    let (mut kinds, mut sources, mut names) = (Interner::default(), Interner::default(), Interner::default());
-    let mut ids = Interner::default();
-    let mut strings = Vec::new();
-    let mut line = 1;
-    index.records.reserve_exact(chunks.iter().map(|c| c.records.len()).sum());
-    for mut chunk in chunks {
-        let kind_map = remap(&mut kinds, chunk.kinds.values());
-        let source_map = remap(&mut sources, chunk.sources.values());
-        let name_map = remap(&mut names, chunk.names.values());
-        let id_map: Vec<u32> = chunk.ids.values().iter().map(|id| ids.id(id)).collect();
+/// Joins what the chunks yield, in the order of the file, with one numbering.
+#[derive(Default)]
+struct Join {
+    index: Index,
+    kinds: Interner<String>,
+    sources: Interner<String>,
+    names: Interner<String>,
+    ids: Interner<CompileId>,
+    strings: Vec<Interned>,
+    lines: u64,
+}
+
+impl Join {
+    fn add(&mut self, mut chunk: Chunk) {
+        let kind_map = remap(&mut self.kinds, chunk.kinds.values());
+        let source_map = remap(&mut self.sources, chunk.sources.values());
+        let name_map = remap(&mut self.names, chunk.names.values());
+        let id_map: Vec<u32> = chunk.ids.values().iter().map(|id| self.ids.id(id)).collect();
         let mapped = |map: &[u32], id: u32| map.get(id as usize).copied().unwrap_or(NONE);
+        let first_line = self.lines + 1;
         for record in &mut chunk.records {
-            record.line += line;
+            record.line += first_line;
             record.source = mapped(&source_map, record.source);
             record.name = mapped(&name_map, record.name);
             record.subgraph = mapped(&name_map, record.subgraph);
@@ -166,28 +183,45 @@ fn join(chunks: Vec<Chunk>) -> Index {
             }
         }
         for problem in &mut chunk.problems {
-            problem.line += line;
+            problem.line += first_line;
         }
-        line += chunk.lines;
-        index.records.append(&mut chunk.records);
-        index.problems.append(&mut chunk.problems);
-        strings.append(&mut chunk.strings);
+        self.lines += chunk.lines;
+        self.index.records.append(&mut chunk.records);
+        self.index.problems.append(&mut chunk.problems);
+        self.strings.append(&mut chunk.strings);
     }
-    index.names = Names {
-        kinds: kinds.into_values(),
-        sources: sources.into_values(),
-        names: names.into_values(),
-        ids: ids.into_values(),
-    };
-    index.strings = Strings::new(strings);
-    let redefined = index.strings.redefined().map(|(offset, id)| {
-        let line = index.record_at(offset).map_or(0, |r| r.line);
-        let detail = format!("string {id} has another text before");
-        Problem { offset, len: 0, line, kind: ProblemKind::StringRedefined, detail, owns_bytes: false }
-    });
-    let redefined: Vec<_> = redefined.collect();
-    index.problems.extend(redefined);
-    index
+
+    /// Makes room for the rest of a file of `len` bytes, of which `done` are read: a list that grows by doubling
+    /// takes twice the memory that it needs.
+    fn reserve(&mut self, done: usize, len: usize) {
+        let records = self.index.records.len() as u128;
+        let expected = records * (len as u128) / (done.max(1) as u128);
+        let more = usize::try_from(expected - records).unwrap_or(0);
+        // A little more than expected, so that it mostly happens once.
+        if self.index.records.capacity() - self.index.records.len() < more {
+            self.index.records.reserve_exact(more + more / 16);
+        }
+    }
+
+    fn finish(self) -> Index {
+        let mut index = self.index;
+        index.records.shrink_to(index.records.len() + index.records.len() / 8);
+        index.names = Names {
+            kinds: self.kinds.into_values(),
+            sources: self.sources.into_values(),
+            names: self.names.into_values(),
+            ids: self.ids.into_values(),
+        };
+        index.strings = Strings::new(self.strings);
+        let redefined = index.strings.redefined().map(|(offset, id)| {
+            let line = index.record_at(offset).map_or(0, |r| r.line);
+            let detail = format!("string {id} has another text before");
+            Problem { offset, len: 0, line, kind: ProblemKind::StringRedefined, detail, owns_bytes: false }
+        });
+        let redefined: Vec<_> = redefined.collect();
+        index.problems.extend(redefined);
+        index
+    }
 }
 
 fn remap(all: &mut Interner<String>, values: &[String]) -> Vec<u32> {

@@ -9,14 +9,21 @@ use super::tree::Tree;
 use crate::error::Result;
 use crate::format::payload::md5;
 use crate::format::{json, strict};
+use crate::tables::FieldPlaces;
 
-/// The configurations written so far, by their text in the log.
+/// What the pages of metrics of one log share: the configurations written so far, by their text in the log.
 #[derive(Debug, Default)]
 pub(crate) struct Configs<'a> {
+    places: FieldPlaces,
     seen: Mutex<FxHashMap<&'a [u8], RelPath>>,
 }
 
 impl<'a> Configs<'a> {
+    /// Where known fields stand.
+    pub(crate) fn places(&self) -> &FieldPlaces {
+        &self.places
+    }
+
     /// The file that holds `value`, a JSON value of the field `field`; it is written when it is new.
     pub(crate) fn file(&self, tree: &Tree, field: &'static str, value: &'a [u8]) -> Result<RelPath> {
         {

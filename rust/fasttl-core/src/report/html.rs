@@ -98,6 +98,43 @@ fn internal(name: &str, error: &minijinja::Error) -> Error {
     Error::new(ErrorKind::Internal, text)
 }
 
+/// Markup that is put together where a template would be too slow. A tag is a literal of the source, and
+/// whatever else comes in is escaped, so that no text can become markup.
+#[derive(Debug, Default)]
+pub(super) struct Markup(String);
+
+impl Markup {
+    /// Appends markup.
+    pub(super) fn tag(&mut self, tag: &'static str) -> &mut Self {
+        self.0.push_str(tag);
+        self
+    }
+
+    /// Appends text, in an element or a quoted attribute.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        let mut rest = text;
+        while let Some(at) = rest.bytes().position(|byte| escape_of(byte).is_some()) {
+            let (plain, special) = rest.split_at(at);
+            self.0.push_str(plain);
+            self.0.push_str(special.bytes().next().and_then(escape_of).unwrap_or_default());
+            rest = special.get(1..).unwrap_or_default();
+        }
+        self.0.push_str(rest);
+        self
+    }
+
+    /// Appends other markup.
+    pub(super) fn markup(&mut self, other: &Self) -> &mut Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    /// The markup for a template, which prints it as it is.
+    pub(super) fn into_value(self) -> Value {
+        Value::from_safe_string(self.0)
+    }
+}
+
 /// Prints a value. Like minijinja's own, but `/` stays as it is: links are long enough.
 fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> std::result::Result<(), minijinja::Error> {
     match value.as_str() {
@@ -161,6 +198,10 @@ mod tests {
         let page =
             environment.render_str("<a title=\"{{ x }}\">{{ n }}", minijinja::context! { x => "</a>'\"&/", n => 3 });
         assert_eq!(page.unwrap(), "<a title=\"&lt;/a&gt;&#39;&quot;&amp;/\">3");
+        let mut markup = Markup::default();
+        markup.tag("<a title=\"").text("</a>'\"&/\u{e9}").tag("\">");
+        let page = environment.render_str("{{ x }}", minijinja::context! { x => markup.into_value() });
+        assert_eq!(page.unwrap(), "<a title=\"&lt;/a&gt;&#39;&quot;&amp;/\u{e9}\">");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::tree::Tree;
 use super::{Done, Writer, comparison, events};
 use crate::analysis::ranks::{Comparison, Facts, Texts, compare};
 use crate::error::Result;
+use crate::tables::MetricRecords;
 use crate::trace::Log;
 
 /// In the timing events of a job the newest start of a rank has the rank as its process id; other logs count
@@ -87,7 +88,9 @@ impl Writer<'_> {
         let mut evidence = Evidence::default();
         for (at, records) in wanted.into_iter().take(EVIDENCE_LOGS) {
             let (Some(log), Some(place)) = (self.trace.logs.get(at), places.get(at)) else { continue };
-            let plan = plan(log, &log.view()?, self.options.code, self.options.mode, &[]);
+            let view = log.view()?;
+            let metrics = MetricRecords::new(&log.index, &view);
+            let plan = plan(log, &view, &metrics, (self.options.code, self.options.mode), &[]);
             let mut files: FxHashMap<usize, String> = FxHashMap::default();
             for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
                 if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {

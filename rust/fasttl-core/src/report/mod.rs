@@ -36,6 +36,7 @@ use crate::error::Result;
 use crate::format::strict;
 use crate::index::{ParserProblem, Problem};
 use crate::job::Job;
+use crate::tables::MetricRecords;
 use crate::trace::{Log, LogState, Trace};
 use census::Census;
 use configs::Configs;
@@ -240,17 +241,19 @@ impl Writer<'_> {
         let view = log.view()?;
         let number = self.trace.logs.iter().position(|other| std::ptr::eq(other, log)).unwrap_or(usize::MAX);
         let extras = self.options.extras.of_log(number);
+        let metrics = MetricRecords::new(&log.index, &view);
         let planned = || {
-            let mut plan = plan(log, &view, self.options.code, self.options.mode, extras);
+            let mut plan = plan(log, &view, &metrics, (self.options.code, self.options.mode), extras);
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
-        let analysed = || (compiles(self.trace, log, &view), parts(log, &view));
+        let analysed = || (compiles(self.trace, log, &view, &metrics), parts(log, &view));
         let ((compiles, parts), plan) = rayon::join(analysed, planned);
         let site = Site {
             trace: self.trace,
             log,
             bytes: &view,
+            metrics: &metrics,
             compiles: &compiles,
             parts: &parts,
             plan: &plan,

@@ -14,6 +14,7 @@ use crate::format::json;
 use crate::format::kind::{Kind, Output};
 use crate::format::payload::md5_hex;
 use crate::index::{Encoding, Index, KindId, PayloadState, Record};
+use crate::tables::MetricRecords;
 use crate::trace::Log;
 
 /// What is written into a planned file.
@@ -107,7 +108,13 @@ pub(super) struct Plan {
 }
 
 /// Plans the report of one log.
-pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode, extras: &[Extra]) -> Plan {
+pub(super) fn plan(
+    log: &Log,
+    bytes: &[u8],
+    metrics: &MetricRecords<'_>,
+    (style, mode): (CodeStyle, Mode),
+    extras: &[Extra],
+) -> Plan {
     let mut planner = Planner {
         index: &log.index,
         bytes,
@@ -122,7 +129,7 @@ pub(super) fn plan(log: &Log, bytes: &[u8], style: CodeStyle, mode: Mode, extras
         dumps: FxHashMap::default(),
         plan: Plan::default(),
     };
-    let taken = taken(&log.index, bytes);
+    let taken = taken(&log.index, bytes, metrics);
     for ((at, record), takes) in log.index.records.iter().enumerate().zip(taken) {
         planner.record(at, record, takes);
     }

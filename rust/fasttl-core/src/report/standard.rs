@@ -13,16 +13,21 @@ use serde::de::IgnoredAny;
 use crate::format::json;
 use crate::format::kind::Kind;
 use crate::index::{Encoding, Index, KindId, Record};
-use crate::tables::metrics_fields;
+use crate::tables::{Fields, MetricRecords};
 
 /// Whether the standard reader takes each record.
-pub(super) fn taken(index: &Index, bytes: &[u8]) -> Vec<bool> {
-    let readable = |record: &Record| {
-        !record.kind.is(Kind::Str)
-            && (record.plain || plain_enough(index, record, bytes))
-            && typed(index, record, bytes)
+pub(super) fn taken(index: &Index, bytes: &[u8], metrics: &MetricRecords<'_>) -> Vec<bool> {
+    let readable = |(at, record): (usize, &Record)| {
+        let typed = || match record.kind {
+            KindId::Known(Kind::CompilationMetrics) => fit(&metrics.fields(at), METRICS),
+            KindId::Known(Kind::BwdCompilationMetrics) => fit(&metrics.fields(at), BACKWARD),
+            KindId::Known(Kind::AotBwdCompilationMetrics) => fit(&metrics.fields(at), AOT_BACKWARD),
+            KindId::Known(kind) => typed(kind, index.metadata(record, bytes)),
+            KindId::Other(_) => true,
+        };
+        !record.kind.is(Kind::Str) && (record.plain || plain_enough(index, record, bytes)) && typed()
     };
-    let mut taken: Vec<bool> = index.records.par_iter().map(readable).collect();
+    let mut taken: Vec<bool> = index.records.par_iter().enumerate().map(readable).collect();
     // It stays with the first rank that it sees.
     let mut rank = None;
     for (taken, record) in taken.iter_mut().zip(&index.records).filter(|(taken, _)| **taken) {
@@ -53,18 +58,13 @@ const KEYS: [&[u8]; 7] =
     [b"rank", b"compiled_autograd_id", b"frame_id", b"frame_compile_id", b"attempt", b"has_payload", b"stack"];
 
 /// Whether the metadata has the types that the reader wants, for kinds that become files.
-fn typed(index: &Index, record: &Record, bytes: &[u8]) -> bool {
-    let KindId::Known(kind) = record.kind else { return true };
-    let meta = index.metadata(record, bytes);
+fn typed(kind: Kind, meta: &[u8]) -> bool {
     let text = |name: &[u8]| json::member(meta, name).is_some_and(is_text);
     match kind {
         Kind::Artifact => text(b"name") && text(b"encoding"),
         Kind::GraphDump | Kind::OptimizeDdpSplitChild | Kind::DumpFile => text(b"name"),
         Kind::Link => text(b"name") && text(b"url"),
         Kind::InductorOutputCode => json::member(meta, b"filename").is_none_or(|v| v == b"null" || is_text(v)),
-        Kind::CompilationMetrics => metrics(meta, METRICS),
-        Kind::BwdCompilationMetrics => metrics(meta, BACKWARD),
-        Kind::AotBwdCompilationMetrics => metrics(meta, AOT_BACKWARD),
         Kind::GuardAdded | Kind::PropagateRealTensorsProvenance => {
             serde_json::from_slice::<ConditionTypes>(meta).is_ok()
         }
@@ -166,8 +166,7 @@ const BACKWARD: &[(&str, Want)] =
 const AOT_BACKWARD: &[(&str, Want)] =
     &[("start_time", Float), ("elapsed_time", Float), ("fail_type", Text), ("fail_reason", Text)];
 
-fn metrics(meta: &[u8], wanted: &[(&str, Want)]) -> bool {
-    let fields = metrics_fields(meta);
+fn fit(fields: &Fields<'_>, wanted: &[(&str, Want)]) -> bool {
     wanted.iter().all(|(name, want)| fields.get(name).is_none_or(|value| fits(*want, value)))
 }
 
@@ -205,7 +204,7 @@ mod tests {
         let takes = |head: &str| {
             let log = format!("{prefix}{head}\n");
             let index = index(log.as_bytes(), 0, IndexOptions::default(), &Job::default()).unwrap();
-            taken(&index, log.as_bytes())[0]
+            taken(&index, log.as_bytes(), &MetricRecords::new(&index, log.as_bytes()))[0]
         };
         for head in [
             r#"{"artifact": {"name": "\ud83d\ude00", "encoding": "string", "x": "\udc80"}}"#,

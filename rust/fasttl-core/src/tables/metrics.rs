@@ -212,7 +212,22 @@ pub(crate) struct Sorted<'a> {
     pub(crate) others: Vec<(&'a [u8], &'a [u8])>,
 }
 
+/// Where each known field stands in [`METRIC_FIELDS`]; made once for many records.
+#[derive(Debug)]
+pub(crate) struct FieldPlaces(FxHashMap<&'static [u8], usize>);
+
+impl Default for FieldPlaces {
+    fn default() -> Self {
+        Self(METRIC_FIELDS.iter().map(|f| f.name.as_bytes()).zip(0..).collect())
+    }
+}
+
 impl<'a> Fields<'a> {
+    /// How many there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The value of a field as it stands; `None` where it is missing or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a [u8]> {
         let found = self.0.iter().rev().find(|(key, _)| *key == name.as_bytes());
@@ -220,8 +235,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The fields told apart by whether they are known.
-    pub(crate) fn sorted(&self) -> Sorted<'a> {
-        let places: FxHashMap<&[u8], usize> = METRIC_FIELDS.iter().map(|f| f.name.as_bytes()).zip(0..).collect();
+    pub(crate) fn sorted(&self, FieldPlaces(places): &FieldPlaces) -> Sorted<'a> {
         let mut sorted = Sorted { known: vec![None; METRIC_FIELDS.len()], others: Vec::new() };
         for (key, value) in &self.0 {
             match places.get(key).and_then(|place| sorted.known.get_mut(*place)) {
@@ -305,8 +319,8 @@ struct MetricsRow<'t> {
     extra: Option<String>,
 }
 
-fn read<'t>(row: Row<'t>, bytes: &[u8]) -> MetricsRow<'t> {
-    let fields = metrics_fields(row.log.index.metadata(row.record, bytes)).sorted();
+fn read<'t>(row: Row<'t>, bytes: &[u8], places: &FieldPlaces) -> MetricsRow<'t> {
+    let fields = metrics_fields(row.log.index.metadata(row.record, bytes)).sorted(places);
     let mut extra = serde_json::Map::new();
     let mut keep = |key: &[u8], value: &[u8]| {
         let value = serde_json::from_slice(&strict::to_strict(value)).unwrap_or(serde_json::Value::Null);
@@ -331,10 +345,11 @@ fn read<'t>(row: Row<'t>, bytes: &[u8]) -> MetricsRow<'t> {
 fn build(trace: &Trace) -> Result<Table> {
     let rows = rows(trace, is_metrics);
     let mut metrics = Vec::with_capacity(rows.len());
+    let places = FieldPlaces::default();
     for chunk in rows.chunk_by(|a, b| a.file == b.file) {
         let Some(first) = chunk.first() else { continue };
         let view = first.log.view()?;
-        let read: Vec<MetricsRow<'_>> = chunk.par_iter().map(|row| read(*row, &view)).collect();
+        let read: Vec<MetricsRow<'_>> = chunk.par_iter().map(|row| read(*row, &view, &places)).collect();
         metrics.extend(read);
     }
     let mut builder = compile_columns(TableBuilder::new(&metrics), |m: &MetricsRow<'_>| m.row)
@@ -348,15 +363,15 @@ fn build(trace: &Trace) -> Result<Table> {
         let name = if field.name == "compile_id" { "metrics_compile_id" } else { field.name };
         let cell = move |m: &'_ MetricsRow<'_>| m.values.get(at).cloned().flatten();
         builder = match field.kind {
-            MetricType::Int => builder.i64(name, field.about, |m| as_int(&cell(m)?)),
-            MetricType::Float => builder.f64(name, field.about, |m| as_float(&cell(m)?)),
-            MetricType::Text => builder.text(name, field.about, |m| json::unescape(&cell(m)?).map(Cow::Owned)),
-            MetricType::Json => builder.text(name, field.about, |m| {
+            MetricType::Int => builder.i64(name, field.about, move |m| as_int(&cell(m)?)),
+            MetricType::Float => builder.f64(name, field.about, move |m| as_float(&cell(m)?)),
+            MetricType::Text => builder.text(name, field.about, move |m| json::unescape(&cell(m)?).map(Cow::Owned)),
+            MetricType::Json => builder.text(name, field.about, move |m| {
                 let value = cell(m)?;
                 Some(Cow::Owned(json::unescape(&value).unwrap_or_else(|| as_json(&value))))
             }),
-            MetricType::Bool => builder.bool(name, field.about, |m| Some(cell(m)? == b"true")),
-            MetricType::Texts => builder.texts(name, field.about, |m| as_texts(&cell(m)?)),
+            MetricType::Bool => builder.bool(name, field.about, move |m| Some(cell(m)? == b"true")),
+            MetricType::Texts => builder.texts(name, field.about, move |m| as_texts(&cell(m)?)),
         };
     }
     builder

@@ -6,6 +6,7 @@
 mod artifacts;
 mod build;
 mod files;
+mod metric_records;
 mod metrics;
 mod problems;
 mod records;
@@ -15,7 +16,8 @@ mod strings;
 
 pub(crate) use build::TableBuilder;
 pub use build::{Column, Table};
-pub(crate) use metrics::{Fields, Sorted, is_metrics, metrics_fields};
+pub(crate) use metric_records::MetricRecords;
+pub(crate) use metrics::{FieldPlaces, Fields, Sorted, metrics_fields};
 pub use metrics::{METRIC_FIELDS, MetricField, MetricType};
 pub(crate) use row::{Row, compile_columns};
 

@@ -1,8 +1,7 @@
 //! The rows that most tables go over, and the columns that they share.
 
-use std::borrow::Cow;
-
 use super::build::TableBuilder;
+use crate::format::compile_id::CompileId;
 use crate::index::Record;
 use crate::trace::{Log, Trace};
 
@@ -28,9 +27,9 @@ pub(crate) fn rows(trace: &Trace, wanted: impl Fn(&Record) -> bool) -> Vec<Row<'
 }
 
 /// Adds the columns that say to which file, rank and compile a row belongs.
-pub(crate) fn compile_columns<'r, R>(
+pub(crate) fn compile_columns<'r, R: Sync>(
     builder: TableBuilder<'r, R>,
-    row: impl Fn(&'r R) -> Row<'r> + Copy,
+    row: impl Fn(&'r R) -> Row<'r> + Copy + Send + 'r,
 ) -> TableBuilder<'r, R> {
     let id = move |r| {
         let row = row(r);
@@ -51,10 +50,12 @@ pub(crate) fn compile_columns<'r, R>(
             "How often compile ids had started again in this file (`torch._dynamo.reset()`, or another rank's).",
             move |r| Some(row(r).record.generation),
         )
-        .name("compile_id", "Compile id as PyTorch prints it, attempt included: `0/1`, `0/1_2`, `!0/1/0`.", move |r| {
-            let id = id(r);
-            (!id.is_none()).then(|| Cow::Owned(id.to_string()))
-        })
+        .keyed_name(
+            "compile_id",
+            "Compile id as PyTorch prints it, attempt included: `0/1`, `0/1_2`, `!0/1/0`.",
+            move |r| Some(id(r)).filter(|id| !id.is_none()),
+            CompileId::to_string,
+        )
         .i64("frame_id", "Number of the code frame, in order of first compile.", move |r| id(r).frame_id)
         .i64("frame_compile_id", "How often the frame had been compiled before.", move |r| id(r).frame_compile_id)
         .i64("attempt", "How often this compile had been restarted.", move |r| id(r).attempt)

@@ -6,7 +6,7 @@ use super::{Comparison, Diagnostic, Difference, Facts, Texts, compare, facts};
 use crate::analysis::compiles::compiles;
 use crate::analysis::parts::parts;
 use crate::error::Result;
-use crate::tables::{Table, TableBuilder, TableDef};
+use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::Trace;
 
 pub(in crate::analysis) const DIAGNOSTICS: TableDef =
@@ -21,7 +21,8 @@ fn comparison(trace: &Trace) -> Result<Comparison> {
     let mut all: Vec<Facts> = Vec::new();
     for log in &trace.logs {
         let view = log.view()?;
-        all.push(facts(log, &view, (&compiles(trace, log, &view), &parts(log, &view)), &texts));
+        let compiles = compiles(trace, log, &view, &MetricRecords::new(&log.index, &view));
+        all.push(facts(log, &view, (&compiles, &parts(log, &view)), &texts));
     }
     Ok(compare(trace, &all))
 }

@@ -1,4 +1,6 @@
 //! What some kinds of records carry that the index itself needs: names, strings, the begin of a compile.
+//!
+//! JSON payloads are read as they stand in the file: the TABs of their lines are white space to JSON.
 
 use super::{Interned, Scan};
 use crate::format::envelope::Envelope;
@@ -63,7 +65,7 @@ impl Scan<'_> {
 
     /// Marks begin and end of the span that is a compile's life.
     fn span(&mut self) {
-        let Ok((_, oddities)) = json::only_value(&self.text).and_then(|found| match self.text.first() {
+        let Ok((_, oddities)) = json::only_value(self.payload).and_then(|found| match self.payload.get(1) {
             Some(b'{') => Ok(found),
             _ => Err(json::JsonError { at: 0, expected: "an object", ended: false }),
         }) else {
@@ -84,11 +86,11 @@ impl Scan<'_> {
             record.plain = false;
         }
         // The name is the first member; a cheap look tells nearly all other events apart.
-        let head = self.text.get(..40.min(self.text.len())).unwrap_or_default();
-        if memchr::memmem::find(head, b"\"dynamo\"").is_none() || !is_dynamo(&self.text) {
+        let head = self.payload.get(..64.min(self.payload.len())).unwrap_or_default();
+        if memchr::memmem::find(head, b"\"dynamo\"").is_none() || !is_dynamo(self.payload) {
             return;
         }
-        let mark = match json::member(&self.text, b"ph") {
+        let mark = match json::member(self.payload, b"ph") {
             Some(b"\"B\"") => Mark::Begin,
             Some(b"\"E\"") => Mark::End,
             _ => Mark::None,
@@ -104,7 +106,7 @@ impl Scan<'_> {
         if !whole {
             return;
         }
-        match json::only_value(&self.text) {
+        match json::only_value(self.payload) {
             Ok((_, oddities)) if oddities.contains(Oddities::DEEP) => {
                 self.note_record(ProblemKind::DeepJson, "in the payload");
             }
@@ -116,7 +118,7 @@ impl Scan<'_> {
     /// A row where an artifact that ranks are compared by is not what PyTorch writes: the comparison lacks it.
     fn check_shape(&mut self, name: &str) {
         let readable = self.chunk.records.last().is_some_and(|r| r.payload.is_readable());
-        if let Some(fault) = compared::fault(name, &self.text).filter(|_| readable) {
+        if let Some(fault) = compared::fault(name, self.payload).filter(|_| readable) {
             let detail = format!("{fault}; it is kept as it is, and the comparison of ranks lacks that");
             self.note_record(ProblemKind::UnexpectedPayload, &detail);
         }
@@ -124,8 +126,8 @@ impl Scan<'_> {
 
     /// A row where a JSON payload has numbers that strict JSON lacks.
     fn check_numbers(&mut self) {
-        let suspect = [&b"NaN"[..], b"Infinity"].iter().any(|w| memchr::memmem::find(&self.text, w).is_some());
-        if suspect && matches!(strict::pretty(&self.text, &mut Vec::new()), Ok(true)) {
+        let suspect = [&b"NaN"[..], b"Infinity"].iter().any(|w| memchr::memmem::find(self.payload, w).is_some());
+        if suspect && matches!(strict::pretty(self.payload, &mut Vec::new()), Ok(true)) {
             self.note_record(ProblemKind::NonFinite, "in the payload");
         }
     }

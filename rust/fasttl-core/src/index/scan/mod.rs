@@ -14,6 +14,7 @@ use crate::format::compile_id::CompileId;
 use crate::format::envelope::{self, Envelope, FieldFault};
 use crate::format::json::{self, Oddities};
 use crate::format::kind::Kind;
+use crate::format::md5_lanes;
 use crate::format::payload::{LineEnd, next_line};
 use crate::format::prefix::{self, Prefix};
 
@@ -52,26 +53,46 @@ pub(super) struct Chunk {
     pub(super) lines: u64,
 }
 
+/// How payloads are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Check {
+    /// Not at all.
+    Skip,
+    /// All of a chunk side by side, when it was read; until then they are taken to be whole.
+    Together,
+    /// Each when it is read, so that a record torn into one is found.
+    OneByOne,
+}
+
+/// So many source files are told apart without making text of their paths.
+const SOURCES_AT_HAND: usize = 16;
+
+/// A payload's text that is not yet checked.
+struct Pending {
+    /// Where it stands in [`Scan::texts`].
+    text: Range<usize>,
+    /// The md5 that it should have.
+    md5: [u8; 16],
+}
+
 /// Reads the chunk `range` of `bytes`.
 pub(super) fn scan(bytes: &[u8], range: Range<usize>, line_end: LineEnd, verify: Verify) -> Chunk {
-    let mut scan = Scan {
-        bytes: bytes.get(..range.end).unwrap_or(bytes),
-        at: range.start,
-        line: 0,
-        line_ends: range.start,
-        torn_line: false,
-        line_end,
-        verify,
-        ends_file: range.end == bytes.len(),
-        last: Last::Nothing,
-        text: Vec::new(),
-        chunk: Chunk::default(),
+    let read = |check| {
+        let mut scan = Scan::new(bytes, &range, line_end, check);
+        while scan.at < scan.bytes.len() {
+            scan.line();
+        }
+        scan.chunk.lines = scan.line;
+        scan
     };
-    while scan.at < scan.bytes.len() {
-        scan.line();
+    match verify {
+        Verify::Skip => read(Check::Skip).chunk,
+        Verify::Md5 => {
+            let scan = read(Check::Together);
+            // Where one is not what its head says, others may hide in it: these few chunks are read with more care.
+            if scan.all_have_their_md5() { scan.chunk } else { read(Check::OneByOne).chunk }
+        }
     }
-    scan.chunk.lines = scan.line;
-    scan.chunk
 }
 
 /// What the bytes just read belong to.
@@ -94,15 +115,48 @@ struct Scan<'a> {
     /// that a line of many torn records takes no more time than its length.
     torn_line: bool,
     line_end: LineEnd,
-    verify: Verify,
+    check: Check,
     ends_file: bool,
     last: Last,
-    /// Text of the payload at hand, reused.
-    text: Vec<u8>,
+    /// The payload of the record at hand: its lines as they stand in the file.
+    payload: &'a [u8],
+    /// The texts of payloads that are checked together, one behind the other.
+    texts: Vec<u8>,
+    pending: Vec<Pending>,
+    /// The source files met first, as they stand in prefixes.
+    sources: Vec<(&'a [u8], u32)>,
     chunk: Chunk,
 }
 
 impl<'a> Scan<'a> {
+    fn new(bytes: &'a [u8], range: &Range<usize>, line_end: LineEnd, check: Check) -> Self {
+        Self {
+            bytes: bytes.get(..range.end).unwrap_or(bytes),
+            at: range.start,
+            line: 0,
+            line_ends: range.start,
+            torn_line: false,
+            line_end,
+            check,
+            ends_file: range.end == bytes.len(),
+            last: Last::Nothing,
+            payload: &[],
+            texts: Vec::new(),
+            pending: Vec::new(),
+            sources: Vec::new(),
+            chunk: Chunk::default(),
+        }
+    }
+
+    /// Whether the payloads that wait for it have the md5s of their heads.
+    fn all_have_their_md5(&self) -> bool {
+        let texts: Vec<&[u8]> =
+            self.pending.iter().map(|p| self.texts.get(p.text.clone()).unwrap_or_default()).collect();
+        let mut found = Vec::new();
+        md5_lanes::md5_many(&texts, &mut found);
+        found.len() == self.pending.len() && self.pending.iter().zip(&found).all(|(p, md5)| p.md5 == *md5)
+    }
+
     fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -132,10 +186,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes on by `len` bytes, counting the line feeds of whole lines.
+    /// Goes on by `len` bytes of the line at hand.
     fn advance(&mut self, len: usize) {
         let passed = self.rest().get(..len).unwrap_or_default();
-        self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
+        self.line += u64::from(passed.ends_with(b"\n"));
         self.at += len;
     }
 
@@ -230,7 +284,7 @@ impl<'a> Scan<'a> {
         self.advance(head_len);
         self.last = Last::Record;
         // A record without payload must not be judged by the text of the one before.
-        self.text.clear();
+        self.payload = &[];
         if let Some(md5) = envelope.has_payload {
             self.payload(start, md5, torn.is_some());
         }
@@ -271,10 +325,10 @@ impl<'a> Scan<'a> {
         start: usize,
         head_len: usize,
         json_at: usize,
-        prefix: &Prefix<'_>,
+        prefix: &Prefix<'a>,
         envelope: &Envelope<'_>,
     ) {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let source = self.source(prefix.path);
         let chunk = &mut self.chunk;
         let kind = Kind::by_name(envelope.kind)
             .map_or_else(|| KindId::Other(chunk.kinds.id(json::unescape_inner(envelope.kind).as_str())), KindId::Known);
@@ -293,7 +347,7 @@ impl<'a> Scan<'a> {
             wall: prefix.time,
             time_us: None,
             thread: prefix.thread,
-            source: chunk.sources.id(text(prefix.path).as_str()),
+            source,
             source_line: prefix.lineno.unwrap_or(NONE),
             kind,
             name: NONE,
@@ -306,6 +360,18 @@ impl<'a> Scan<'a> {
             mark: Mark::None,
             plain: envelope.oddities.is_empty() && envelope.faults.is_empty(),
         });
+    }
+
+    /// The number of the source file `path`; a few of them log all records, mostly several in a row.
+    fn source(&mut self, path: &'a [u8]) -> u32 {
+        if let Some((_, number)) = self.sources.iter().find(|(known, _)| *known == path) {
+            return *number;
+        }
+        let number = self.chunk.sources.id(String::from_utf8_lossy(path).as_ref());
+        if self.sources.len() < SOURCES_AT_HAND {
+            self.sources.push((path, number));
+        }
+        number
     }
 
     /// Rows for what was odd about a head.

@@ -1,8 +1,8 @@
 //! Where a record's payload ends, and whether it is whole.
 
-use super::{Scan, Verify};
+use super::{Check, Pending, Scan};
 use crate::format::envelope;
-use crate::format::payload::{self, Payload, next_line};
+use crate::format::payload::{self, LineEnd, Payload, next_line, tabbed_lines};
 use crate::format::prefix;
 use crate::index::problem::ProblemKind;
 use crate::index::record::PayloadState;
@@ -10,62 +10,99 @@ use crate::index::record::PayloadState;
 /// So many texts that look like heads are tried in a damaged payload.
 const MOST_LOOKALIKES: usize = 1000;
 
-impl Scan<'_> {
+/// Payloads from this size on are hashed one by one, so that no text of them is held.
+const LARGE: usize = 4 << 20;
+
+/// What a blank line before the first payload line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blank {
+    EndsIt,
+    IsNoise,
+}
+
+/// The payload lines behind a head.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    /// Bytes of them, blank lines between them included.
+    len: usize,
+    /// Line feeds in them.
+    line_feeds: u64,
+    /// Bytes of the text.
+    text_len: usize,
+}
+
+impl<'a> Scan<'a> {
     /// Reads the payload of the record that was just added; `at` is behind its head.
     pub(super) fn payload(&mut self, start: usize, md5: &[u8], torn: bool) {
         let from = self.at;
-        let mut to = from;
+        let mut lines = Lines::default();
         if !torn {
-            let mut rest = self.rest();
-            loop {
-                let (line, len) = next_line(rest);
-                let text = self.line_end.strip(line);
-                // Blank lines count only between payload lines; behind them they are taken as such.
-                if len == 0 || !(text.first() == Some(&b'\t') || (text.is_empty() && to > from)) {
-                    break;
-                }
-                rest = rest.get(len..).unwrap_or_default();
-                to += len;
-            }
+            lines = self.payload_lines(from, Blank::EndsIt);
             // Blank lines between head and payload are noise as well.
-            if to == from {
-                to = self.payload_after_blanks(from);
+            if lines.len == 0 {
+                lines = self.payload_lines(from, Blank::IsNoise);
             }
         }
-        let raw = self.bytes.get(from..to).unwrap_or_default();
-        self.text.clear();
-        Payload::new(raw, self.line_end).read_into(&mut self.text);
+        let raw = self.bytes.get(from..from + lines.len).unwrap_or_default();
         let wanted = payload::parse_md5(md5);
-        let (state, cut) = self.judge(raw, to, wanted);
-        let to = from + cut;
-        self.advance(to - from);
-        let text_len = self.text.len() as u64;
+        let (state, cut) = self.judge(raw, from + lines.len, wanted);
+        if cut < raw.len() {
+            self.payload = raw.get(..cut).unwrap_or_default();
+            lines.text_len = Payload::new(self.payload, self.line_end).text_len();
+            lines.len = cut;
+            lines.line_feeds = memchr::memchr_iter(b'\n', self.payload).count() as u64;
+        } else {
+            self.payload = raw;
+        }
+        self.at += lines.len;
+        self.line += lines.line_feeds;
+        let len = self.at - start;
         if let Some(record) = self.chunk.records.last_mut() {
-            record.len = (to - start) as u64;
-            record.text_len = text_len;
+            record.len = len as u64;
+            record.text_len = lines.text_len as u64;
             record.md5 = wanted.unwrap_or_default();
             record.payload = state;
         }
     }
 
-    /// Where the payload ends that starts behind blank lines at `from`; `from` itself if there is none.
-    fn payload_after_blanks(&self, from: usize) -> usize {
-        let (mut to, mut seen) = (from, false);
+    /// The payload lines that start at `from`; blank lines count only where there is one.
+    fn payload_lines(&self, from: usize, blank_first: Blank) -> Lines {
+        let mut lines = Lines::default();
+        let mut rest = self.bytes.get(from..).unwrap_or_default();
+        let mut seen = false;
+        if self.line_end == LineEnd::Lf && rest.first() == Some(&b'\t') {
+            let (len, line_feeds) = tabbed_lines(rest);
+            // A TAB for each line, and the last line feed, are no part of the text.
+            let ended = usize::from(rest.get(len - 1) == Some(&b'\n'));
+            let count = usize::try_from(line_feeds).unwrap_or(0) + 1 - ended;
+            lines = Lines { len, line_feeds, text_len: len - count - ended };
+            seen = true;
+            rest = rest.get(len..).unwrap_or_default();
+        }
         loop {
-            let (line, len) = next_line(self.bytes.get(to..).unwrap_or_default());
+            // The line of a head is long, and is not looked through for its end here.
+            let may_belong = matches!(rest.first(), Some(b'\t' | b'\r' | b'\n'));
+            let (line, len) = if may_belong { next_line(rest) } else { Default::default() };
             let text = self.line_end.strip(line);
-            let payload = text.first() == Some(&b'\t');
-            if len == 0 || !(payload || text.is_empty()) {
-                return if seen { to } else { from };
+            let is_payload = text.first() == Some(&b'\t');
+            let is_noise = text.is_empty() && (seen || blank_first == Blank::IsNoise);
+            if len == 0 || !(is_payload || is_noise) {
+                return if seen { lines } else { Lines::default() };
             }
-            seen |= payload;
-            to += len;
+            if is_payload {
+                // Without its TAB, and with the line feed that joins it to the line before.
+                lines.text_len += text.len() - 1 + usize::from(seen);
+                seen = true;
+            }
+            rest = rest.get(len..).unwrap_or_default();
+            lines.len += len;
+            lines.line_feeds += u64::from(len > line.len());
         }
     }
 
     /// Compares the payload with its md5 and adds rows for what is wrong. Yields its state and how many
     /// of its bytes belong to it: fewer than all where another record was torn into it.
-    fn judge(&mut self, raw: &[u8], to: usize, wanted: Option<[u8; 16]>) -> (PayloadState, usize) {
+    fn judge(&mut self, raw: &'a [u8], to: usize, wanted: Option<[u8; 16]>) -> (PayloadState, usize) {
         let at_end = self.ends_file && to == self.bytes.len();
         if raw.is_empty() {
             if at_end {
@@ -77,38 +114,50 @@ impl Scan<'_> {
         }
         let mut state = PayloadState::Unchecked;
         let mut len = raw.len();
-        if self.verify == Verify::Md5 {
-            state = PayloadState::Verified;
-            if wanted != Some(payload::md5(&self.text)) {
-                state = PayloadState::WrongMd5;
-                len = self.torn_payload(raw);
-                if len < raw.len() {
-                    self.note(ProblemKind::TornRecord, len, "another record starts inside this payload");
-                } else if at_end && wanted.is_some() {
-                    state = PayloadState::CutShort;
-                    self.note(ProblemKind::CutShort, len, "the log ends inside a payload");
-                } else {
-                    let why = if wanted.is_some() { "the payload has another md5" } else { "has_payload is no md5" };
-                    self.note(ProblemKind::WrongMd5, len, why);
-                }
-            }
-        } else if wanted.is_none() {
+        if wanted.is_none() || !self.has_md5(raw, wanted) {
             state = PayloadState::WrongMd5;
-            self.note(ProblemKind::WrongMd5, len, "has_payload is no md5");
+            len = if self.check == Check::Skip { len } else { self.torn_payload(raw) };
+            if len < raw.len() {
+                self.note(ProblemKind::TornRecord, len, "another record starts inside this payload");
+            } else if at_end && wanted.is_some() {
+                state = PayloadState::CutShort;
+                self.note(ProblemKind::CutShort, len, "the log ends inside a payload");
+            } else {
+                let why = if wanted.is_some() { "the payload has another md5" } else { "has_payload is no md5" };
+                self.note(ProblemKind::WrongMd5, len, why);
+            }
+        } else if self.check != Check::Skip {
+            state = PayloadState::Verified;
         }
         // A cut text may end inside a character; that says nothing new.
-        if let Err(error) = std::str::from_utf8(&self.text)
+        let raw = raw.get(..len).unwrap_or(raw);
+        if let Err(error) = std::str::from_utf8(raw)
             && state != PayloadState::CutShort
         {
-            let detail = format!("in the payload, at byte {} of its text", error.valid_up_to());
-            self.note(ProblemKind::BadUtf8, len, detail);
+            // TABs and line feeds are no part of a longer character, so that a fault of the lines is one of the text.
+            let before = Payload::new(raw.get(..error.valid_up_to()).unwrap_or_default(), self.line_end).text_len();
+            self.note(ProblemKind::BadUtf8, len, format!("in the payload, at byte {before} of its text"));
         }
         (state, len)
     }
 
-    /// Looks for a whole record head inside a damaged payload; yields the bytes before it, and leaves
-    /// the text of only those in `text`.
-    fn torn_payload(&mut self, raw: &[u8]) -> usize {
+    /// Whether a payload has the md5 `wanted`; what is checked later, or never, is taken to have it.
+    fn has_md5(&mut self, raw: &'a [u8], wanted: Option<[u8; 16]>) -> bool {
+        let payload = Payload::new(raw, self.line_end);
+        match self.check {
+            Check::Skip => true,
+            Check::Together if raw.len() < LARGE => {
+                let from = self.texts.len();
+                payload.read_into(&mut self.texts);
+                self.pending.push(Pending { text: from..self.texts.len(), md5: wanted.unwrap_or_default() });
+                true
+            }
+            Check::Together | Check::OneByOne => wanted == Some(payload.md5()),
+        }
+    }
+
+    /// Looks for a whole record head inside a damaged payload; yields the bytes before it.
+    fn torn_payload(&self, raw: &[u8]) -> usize {
         let mut from = 0;
         for _ in 0..MOST_LOOKALIKES {
             let Some(at) = find_in_lines(raw, from) else { break };
@@ -116,8 +165,6 @@ impl Scan<'_> {
             let whole =
                 prefix::parse(line).and_then(|p| line.get(p.json_at..)).is_some_and(|j| envelope::parse(j).is_ok());
             if whole {
-                self.text.clear();
-                Payload::new(raw.get(..at).unwrap_or_default(), self.line_end).read_into(&mut self.text);
                 return at;
             }
             from = at + 1;

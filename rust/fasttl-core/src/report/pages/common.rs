@@ -16,6 +16,7 @@ use crate::index::{KindId, ParserProblem, Record};
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
 use crate::report::policy;
+use crate::tables::MetricRecords;
 use crate::trace::{Log, Trace};
 
 /// Where the pages of one log stand, and what they link to.
@@ -27,6 +28,8 @@ pub(crate) struct Site<'a> {
     pub(crate) log: &'a Log,
     /// Its bytes.
     pub(crate) bytes: &'a [u8],
+    /// The fields of its metrics records.
+    pub(crate) metrics: &'a MetricRecords<'a>,
     /// Its compiles.
     pub(crate) compiles: &'a Compiles,
     /// Which Inductor compile each of its records belongs to.

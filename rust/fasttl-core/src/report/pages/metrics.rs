@@ -3,25 +3,21 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::common::{FrameView, Link, Page, Site, anchor, duration, link_to, place, size};
+use super::common::{FrameView, Link, Page, Site, anchor, link_to, place};
+use super::metric_rows::{Group, groups, list};
 use super::rank::is_web;
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::parse_stack;
+use crate::format::json;
 use crate::format::kind::Kind;
-use crate::format::time::iso;
-use crate::format::{json, strict};
 use crate::index::{KindId, Record};
 use crate::report::configs::Configs;
 use crate::report::html::Pages;
 use crate::report::names::RelPath;
 use crate::report::plan::{Entry, Target};
 use crate::report::tree::Tree;
-use crate::tables::{Fields, METRIC_FIELDS, MetricType, Sorted, metrics_fields};
 use crate::trace::Log;
-
-/// Longer values are folded.
-const LONG: usize = 240;
 
 /// Bytes that the stacks of a page have together.
 const STACK_BYTES: usize = 16 << 20;
@@ -94,29 +90,6 @@ struct CompileView {
 }
 
 #[derive(Serialize)]
-struct Group {
-    title: &'static str,
-    rows: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    value: String,
-    human: String,
-    long: bool,
-    about: &'static str,
-    table: Option<Vec<KeyValue>>,
-    href: Option<String>,
-}
-
-#[derive(Serialize)]
-struct KeyValue {
-    key: String,
-    value: String,
-}
-
-#[derive(Serialize)]
 struct Specialization {
     symbol: String,
     sources: Vec<String>,
@@ -161,7 +134,7 @@ pub(crate) fn metrics_page<'a>(
 ) -> Result<String> {
     let index = &site.log.index;
     let id = index.names.id(record);
-    let fields = metrics_fields(index.metadata(record, site.bytes));
+    let fields = site.metrics.fields(at);
     let compile = site.compile_of(at);
     let depth = path.depth();
     let label = id.label();
@@ -185,7 +158,9 @@ pub(crate) fn metrics_page<'a>(
             function: compile.and_then(|c| c.name.clone()).unwrap_or_default(),
             place: compile.map(place).unwrap_or_default(),
         },
-        groups: groups(&fields, depth, |field, value| configs.file(tree, field, value))?,
+        groups: groups(&fields, configs.places(), |field, value| {
+            configs.file(tree, field, value).map(|path| (link_to(&path, depth), path))
+        })?,
         mini_stack: own_code.map(|(n, f)| FrameView::of(&f, fields.int("co_firstlineno"), &n)).into_iter().collect(),
         stack: Vec::new(),
         specializations: Vec::new(),
@@ -206,110 +181,6 @@ pub(crate) fn metrics_page<'a>(
         }
     }
     pages.render("metrics.html", &context)
-}
-
-/// All fields of the log by group; those that are null are named together.
-fn groups<'a>(
-    fields: &Fields<'a>,
-    depth: usize,
-    mut config: impl FnMut(&'static str, &'a [u8]) -> Result<RelPath>,
-) -> Result<Vec<Group>> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut unset = Vec::new();
-    let Sorted { known, others } = fields.sorted();
-    for (field, value) in METRIC_FIELDS.iter().zip(known) {
-        let Some(value) = value else { continue };
-        if value == b"null" {
-            unset.push(field.name);
-            continue;
-        }
-        let row = if field.kind == MetricType::Json && field.name.ends_with("_config") {
-            let path = config(field.name, value)?;
-            Row { href: Some(link_to(&path, depth)), ..Row::new(field.name, path.file_name(), field.about) }
-        } else {
-            row(field.name.to_owned(), value, field.about)
-        };
-        match groups.last_mut().filter(|group| group.title == field.group) {
-            Some(group) => group.rows.push(row),
-            None => groups.push(Group { title: field.group, rows: vec![row] }),
-        }
-    }
-    let unknown = "This version of fasttl does not know this field.";
-    let others: Vec<Row> =
-        others.into_iter().map(|(key, value)| row(json::unescape_inner(key), value, unknown)).collect();
-    if !others.is_empty() {
-        groups.push(Group { title: "Other fields", rows: others });
-    }
-    if !unset.is_empty() {
-        let row = Row::new("not set", &unset.join(", "), "Fields that the record has without a value.");
-        let row = Row { human: format!("{} fields", unset.len()), long: true, ..row };
-        groups.push(Group { title: "Not set", rows: vec![row] });
-    }
-    Ok(groups)
-}
-
-impl Row {
-    fn new(name: &str, value: &str, about: &'static str) -> Self {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        Self { name, value, human: String::new(), long: false, about, table: None, href: None }
-    }
-}
-
-fn row(name: String, value: &[u8], about: &'static str) -> Row {
-    let table = value.starts_with(b"{").then(|| object(value));
-    let text = match value.first() {
-        Some(b'"') => json::unescape(value).unwrap_or_default(),
-        Some(b'[') => list(value),
-        _ => number(&String::from_utf8_lossy(&strict::to_strict(value))),
-    };
-    let human = human(&name, &text);
-    Row { long: text.len() > LONG || text.contains('\n'), name, human, about, value: text, table, href: None }
-}
-
-/// Small numbers are written as people read them, digit by digit: `0.0000391`, not `3.91e-05`.
-fn number(text: &str) -> String {
-    let plain = || {
-        let (mantissa, exponent) = text.split_once(['e', 'E'])?;
-        let places = usize::try_from(-exponent.parse::<i32>().ok()?).ok().filter(|n| (1..30).contains(n))?;
-        let (sign, digits) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        (whole.len() == 1).then(|| format!("{sign}0.{}{whole}{fraction}", "0".repeat(places - 1)))
-    };
-    plain().unwrap_or_else(|| text.to_owned())
-}
-
-fn object(value: &[u8]) -> Vec<KeyValue> {
-    let mut rows = Vec::new();
-    // Rows up to a fault are shown; a broken head is no record, so there is none.
-    let _ = json::each_member(value, |key, value| {
-        let value = String::from_utf8_lossy(value).into_owned();
-        rows.push(KeyValue { key: json::unescape_inner(key), value });
-        true
-    });
-    rows
-}
-
-/// One element a line, as a person would read it.
-fn list(value: &[u8]) -> String {
-    let elements: Vec<serde_json::Value> = serde_json::from_slice(&strict::to_strict(value)).unwrap_or_default();
-    let text = |element: &serde_json::Value| element.as_str().map_or_else(|| element.to_string(), str::to_owned);
-    elements.iter().map(text).collect::<Vec<_>>().join("\n")
-}
-
-/// The value in a unit that people read, where the name tells the unit.
-fn human(name: &str, text: &str) -> String {
-    let Ok(number) = text.parse::<f64>() else { return String::new() };
-    #[expect(clippy::cast_possible_truncation, reason = "out-of-range times are shown as they stand")]
-    let moment = |us: f64| format!("{} UTC", iso(us as i64).get(..19).unwrap_or_default().replace('T', " "));
-    match name {
-        "start_time" if number > 1e8 && number < 1e11 => moment(number * 1e6),
-        "start_time_us" | "end_time_us" if number > 1e14 && number < 1e17 => moment(number),
-        "param_bytes" => text.parse().map(size).unwrap_or_default(),
-        _ if name.ends_with("_us") => duration(number / 1e6),
-        _ if name.ends_with("_ms") => duration(number / 1e3),
-        _ if name.ends_with("_s") => duration(number),
-        _ => String::new(),
-    }
 }
 
 fn shape(site: &Site<'_>, record: &Record, (depth, room): (usize, &mut usize), context: &mut Context) {
@@ -362,23 +233,5 @@ fn files(site: &Site<'_>, id: CompileId, pages: usize, own: &RelPath) -> Vec<Fil
 impl FileLink {
     fn new(href: String, entry: &Entry) -> Self {
         Self { href, name: entry.name.clone(), number: entry.number }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_numbers_keep_their_digits() {
-        assert_eq!(number("2.7894973754882812e-05"), "0.000027894973754882812");
-        assert_eq!((number("-1e-1"), number("1e30"), number("12.5")), ("-0.1".into(), "1e30".into(), "12.5".into()));
-    }
-
-    #[test]
-    fn units_come_from_names() {
-        assert_eq!(human("guard_latency_us", "1500"), "2 ms");
-        assert_eq!(human("start_time", "1715885247.9"), "2024-05-16 18:47:27 UTC");
-        assert_eq!(human("cache_size", "3"), "");
     }
 }

@@ -9,6 +9,7 @@ mod failures;
 mod guard_tree;
 mod guards;
 mod job;
+mod metric_rows;
 mod metrics;
 mod other_records;
 mod overview;
