@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 RUST_SOURCES := $(shell find rust -path $(WEB) -prune -o -path rust/fuzz -prune -o -type f -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python lint lint-rust lint-python web bench fmt clean
+.PHONY: help demo test test-rust test-slow test-python lint lint-rust lint-python web bench fmt clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -27,6 +27,9 @@ test: test-rust test-python ## set up what is needed and run every test
 
 test-rust: $(VENV)/.requirements
 	INSTA_UPDATE=no cargo test --workspace --locked
+
+test-slow: $(VENV)/.requirements ## run the Rust tests that take long
+	cargo test --workspace --locked --lib -- --ignored
 
 test-python: $(VENV)/.built
 	$(BIN)/python -m pytest

@@ -13,6 +13,7 @@ pub mod frame;
 pub mod fx_graph;
 pub mod json;
 pub mod kind;
+pub mod md5_lanes;
 pub mod output_code;
 pub mod payload;
 pub mod prefix;
