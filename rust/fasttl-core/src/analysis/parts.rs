@@ -206,21 +206,19 @@ struct Span {
 }
 
 fn span(log: &Log, record: &Record, bytes: &[u8]) -> Option<Span> {
-    let payload = log.index.payload(record, bytes);
-    // The name is the first member; a look at the first bytes tells nearly all events apart.
-    let head = payload.raw();
-    let head = head.get(..64.min(head.len()))?;
-    let is_inductor = memchr::memmem::find(head, b"\"inductor_compile\"").is_some();
-    if !is_inductor && memchr::memmem::find(head, b"\"entire_backward_compile\"").is_none() {
-        return None;
-    }
-    let text = payload.text();
-    let begins = match json::member(&text, b"ph")? {
+    // The TABs of the lines are white space to JSON. The name is the first member, so that this is a short look.
+    let text = log.index.payload(record, bytes).raw();
+    let is_inductor = match json::member(text, b"name")? {
+        b"\"inductor_compile\"" => true,
+        b"\"entire_backward_compile\"" => false,
+        _ => return None,
+    };
+    let begins = match json::member(text, b"ph")? {
         b"\"B\"" => true,
         b"\"E\"" => false,
         _ => return None,
     };
-    let args = json::member(&text, b"args").unwrap_or_default();
+    let args = json::member(text, b"args").unwrap_or_default();
     let is_backward = match json::member(args, b"is_backward") {
         Some(b"true") => Some(true),
         Some(b"false") => Some(false),

@@ -13,6 +13,8 @@ mod record;
 mod scan;
 mod strings;
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 pub use problem::{ParserProblem, Problem, ProblemKind, Severity};
@@ -25,7 +27,7 @@ use crate::format::compile_id::CompileId;
 use crate::format::payload::{LineEnd, Payload};
 use crate::job::Job;
 use interner::Interner;
-use scan::Chunk;
+use scan::{Chunk, Scratch};
 
 /// So many chunks for each thread are read before their records are put together.
 const CHUNKS_AT_ONCE: usize = 16;
@@ -84,12 +86,16 @@ pub struct Index {
 pub fn index(bytes: &[u8], modified_us: i64, options: IndexOptions, job: &Job) -> Result<Index> {
     let line_end = line_end(bytes);
     let mut join = Join::default();
+    // One for each thread that reads.
+    let at_hand: Mutex<Vec<Scratch>> = Mutex::default();
     // Some chunks at a time: what they took is free again for those after them.
     for ranges in cut::cut(bytes, options.chunk_len).chunks(CHUNKS_AT_ONCE * rayon::current_num_threads()) {
         let chunks = ranges
             .par_iter()
             .map(|range| {
-                let chunk = scan::scan(bytes, range.clone(), line_end, options.verify);
+                let mut scratch = at_hand.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+                let chunk = scan::scan(bytes, range, line_end, options.verify, &mut scratch);
+                at_hand.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
                 job.advance(range.len() as u64)?;
                 Ok(chunk)
             })

@@ -55,7 +55,7 @@ impl Tree {
     pub(super) fn stream(&self, rel: &RelPath, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
         let path = self.path(rel);
         let created = File::create(&path).map_err(|e| failed(&path, e))?;
-        let mut out = BufWriter::with_capacity(1 << 20, created);
+        let mut out = BufWriter::with_capacity(256 << 10, created);
         fill(&mut out).and_then(|()| out.flush()).map_err(|e| failed(&path, e))?;
         self.written.fetch_add(1, Ordering::Relaxed);
         Ok(())

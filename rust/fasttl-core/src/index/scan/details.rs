@@ -6,7 +6,7 @@ use super::{Interned, Scan};
 use crate::format::envelope::Envelope;
 use crate::format::json::{self, Oddities};
 use crate::format::kind::Kind;
-use crate::format::{compared, frame, strict};
+use crate::format::{compared, frame};
 use crate::index::problem::{Problem, ProblemKind};
 use crate::index::record::{Encoding, KindId, Mark, NONE, PayloadState};
 
@@ -40,13 +40,9 @@ impl Scan<'_> {
             Kind::ChromiumEvent => self.span(),
             _ => {}
         }
-        if kind == Kind::ChromiumEvent {
-            self.check_numbers();
-        }
         // Since PyTorch 2.11 a single reason is written as words, though it is called JSON.
         if encoding == Encoding::Json && name.as_deref() != Some("recompile_reasons") {
             self.check_json();
-            self.check_numbers();
             self.check_shape(name.as_deref().unwrap_or_default());
         }
         let name = name.map(|name| self.chunk.names.id(name.as_str()));
@@ -78,16 +74,12 @@ impl Scan<'_> {
             }
             return;
         };
-        let is_dynamo = |text: &[u8]| json::member(text, b"name") == Some(b"\"dynamo\"");
-        if oddities.contains(Oddities::DEEP) {
-            self.note_record(ProblemKind::DeepJson, "in the payload");
-        }
+        self.note_oddities(oddities);
         if let (false, Some(record)) = (oddities.is_empty(), self.chunk.records.last_mut()) {
             record.plain = false;
         }
-        // The name is the first member; a cheap look tells nearly all other events apart.
-        let head = self.payload.get(..64.min(self.payload.len())).unwrap_or_default();
-        if memchr::memmem::find(head, b"\"dynamo\"").is_none() || !is_dynamo(self.payload) {
+        // The name is the first member, so that this is a short look.
+        if json::member(self.payload, b"name") != Some(b"\"dynamo\"") {
             return;
         }
         let mark = match json::member(self.payload, b"ph") {
@@ -100,18 +92,24 @@ impl Scan<'_> {
         }
     }
 
-    /// A row where an artifact says that it is JSON and is not, or is nested deeper than readers follow.
+    /// A row where an artifact says that it is JSON and is not, or is JSON that strict readers do not take.
     fn check_json(&mut self) {
-        let whole = self.chunk.records.last().is_some_and(|r| r.payload == PayloadState::Verified);
-        if !whole {
-            return;
-        }
         match json::only_value(self.payload) {
-            Ok((_, oddities)) if oddities.contains(Oddities::DEEP) => {
-                self.note_record(ProblemKind::DeepJson, "in the payload");
+            Ok((_, oddities)) => self.note_oddities(oddities),
+            // Of a damaged payload there is a row already.
+            Err(_) if self.chunk.records.last().is_some_and(|r| r.payload == PayloadState::Verified) => {
+                self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is");
             }
-            Ok(_) => {}
-            Err(_) => self.note_record(ProblemKind::ArtifactNotJson, "it is kept as it is"),
+            Err(_) => {}
+        }
+    }
+
+    /// Rows where a JSON payload is nested deeper than readers follow, or has numbers that strict JSON lacks.
+    fn note_oddities(&mut self, oddities: Oddities) {
+        if oddities.contains(Oddities::DEEP) {
+            self.note_record(ProblemKind::DeepJson, "in the payload");
+        } else if oddities.contains(Oddities::NON_FINITE) {
+            self.note_record(ProblemKind::NonFinite, "in the payload");
         }
     }
 
@@ -121,14 +119,6 @@ impl Scan<'_> {
         if let Some(fault) = compared::fault(name, self.payload).filter(|_| readable) {
             let detail = format!("{fault}; it is kept as it is, and the comparison of ranks lacks that");
             self.note_record(ProblemKind::UnexpectedPayload, &detail);
-        }
-    }
-
-    /// A row where a JSON payload has numbers that strict JSON lacks.
-    fn check_numbers(&mut self) {
-        let suspect = [&b"NaN"[..], b"Infinity"].iter().any(|w| memchr::memmem::find(self.payload, w).is_some());
-        if suspect && matches!(strict::pretty(self.payload, &mut Vec::new()), Ok(true)) {
-            self.note_record(ProblemKind::NonFinite, "in the payload");
         }
     }
 

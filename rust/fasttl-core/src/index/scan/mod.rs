@@ -68,30 +68,48 @@ enum Check {
 const SOURCES_AT_HAND: usize = 16;
 
 /// A payload's text that is not yet checked.
+#[derive(Debug)]
 struct Pending {
-    /// Where it stands in [`Scan::texts`].
+    /// Where it stands in [`Scratch::texts`].
     text: Range<usize>,
     /// The md5 that it should have.
     md5: [u8; 16],
 }
 
+/// Buffers that one chunk after the other uses: fresh memory for each would cost more than to fill it.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// The texts of payloads that are checked together, one behind the other.
+    texts: Vec<u8>,
+    pending: Vec<Pending>,
+}
+
 /// Reads the chunk `range` of `bytes`.
-pub(super) fn scan(bytes: &[u8], range: Range<usize>, line_end: LineEnd, verify: Verify) -> Chunk {
-    let read = |check| {
-        let mut scan = Scan::new(bytes, &range, line_end, check);
+pub(super) fn scan(
+    bytes: &[u8],
+    range: &Range<usize>,
+    line_end: LineEnd,
+    verify: Verify,
+    scratch: &mut Scratch,
+) -> Chunk {
+    let mut read = |check| {
+        scratch.texts.clear();
+        scratch.pending.clear();
+        let mut scan = Scan::new(bytes, range, line_end, check, scratch);
         while scan.at < scan.bytes.len() {
             scan.line();
         }
         scan.chunk.lines = scan.line;
-        scan
+        let whole = check != Check::Together || scan.all_have_their_md5();
+        (scan.chunk, whole)
     };
     match verify {
-        Verify::Skip => read(Check::Skip).chunk,
-        Verify::Md5 => {
-            let scan = read(Check::Together);
-            // Where one is not what its head says, others may hide in it: these few chunks are read with more care.
-            if scan.all_have_their_md5() { scan.chunk } else { read(Check::OneByOne).chunk }
-        }
+        Verify::Skip => read(Check::Skip).0,
+        Verify::Md5 => match read(Check::Together) {
+            (chunk, true) => chunk,
+            // One is not what its head says, and others may hide in it: these few chunks are read with more care.
+            (_, false) => read(Check::OneByOne).0,
+        },
     }
 }
 
@@ -120,16 +138,14 @@ struct Scan<'a> {
     last: Last,
     /// The payload of the record at hand: its lines as they stand in the file.
     payload: &'a [u8],
-    /// The texts of payloads that are checked together, one behind the other.
-    texts: Vec<u8>,
-    pending: Vec<Pending>,
+    scratch: &'a mut Scratch,
     /// The source files met first, as they stand in prefixes.
     sources: Vec<(&'a [u8], u32)>,
     chunk: Chunk,
 }
 
 impl<'a> Scan<'a> {
-    fn new(bytes: &'a [u8], range: &Range<usize>, line_end: LineEnd, check: Check) -> Self {
+    fn new(bytes: &'a [u8], range: &Range<usize>, line_end: LineEnd, check: Check, scratch: &'a mut Scratch) -> Self {
         Self {
             bytes: bytes.get(..range.end).unwrap_or(bytes),
             at: range.start,
@@ -141,8 +157,7 @@ impl<'a> Scan<'a> {
             ends_file: range.end == bytes.len(),
             last: Last::Nothing,
             payload: &[],
-            texts: Vec::new(),
-            pending: Vec::new(),
+            scratch,
             sources: Vec::new(),
             chunk: Chunk::default(),
         }
@@ -150,11 +165,11 @@ impl<'a> Scan<'a> {
 
     /// Whether the payloads that wait for it have the md5s of their heads.
     fn all_have_their_md5(&self) -> bool {
-        let texts: Vec<&[u8]> =
-            self.pending.iter().map(|p| self.texts.get(p.text.clone()).unwrap_or_default()).collect();
+        let Scratch { texts, pending } = &*self.scratch;
+        let texts: Vec<&[u8]> = pending.iter().map(|p| texts.get(p.text.clone()).unwrap_or_default()).collect();
         let mut found = Vec::new();
         md5_lanes::md5_many(&texts, &mut found);
-        found.len() == self.pending.len() && self.pending.iter().zip(&found).all(|(p, md5)| p.md5 == *md5)
+        found.len() == pending.len() && pending.iter().zip(&found).all(|(p, md5)| p.md5 == *md5)
     }
 
     fn rest(&self) -> &'a [u8] {

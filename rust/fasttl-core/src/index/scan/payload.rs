@@ -1,6 +1,6 @@
 //! Where a record's payload ends, and whether it is whole.
 
-use super::{Check, Pending, Scan};
+use super::{Check, Pending, Scan, Scratch};
 use crate::format::envelope;
 use crate::format::payload::{self, LineEnd, Payload, next_line, tabbed_lines};
 use crate::format::prefix;
@@ -147,9 +147,10 @@ impl<'a> Scan<'a> {
         match self.check {
             Check::Skip => true,
             Check::Together if raw.len() < LARGE => {
-                let from = self.texts.len();
-                payload.read_into(&mut self.texts);
-                self.pending.push(Pending { text: from..self.texts.len(), md5: wanted.unwrap_or_default() });
+                let Scratch { texts, pending } = &mut *self.scratch;
+                let from = texts.len();
+                payload.read_into(texts);
+                pending.push(Pending { text: from..texts.len(), md5: wanted.unwrap_or_default() });
                 true
             }
             Check::Together | Check::OneByOne => wanted == Some(payload.md5()),
