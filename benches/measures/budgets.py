@@ -1,8 +1,9 @@
-"""What is promised, in one table, and whether it is kept. Ratios and memory; seconds say nothing about another machine."""
+"""What is promised, in one table, and whether it is kept: ratios and memory, as seconds are those of one machine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 GROUPS: Final = ("report", "load", "memory", "growth", "threads", "startup", "slow-inputs")
@@ -42,20 +43,24 @@ def _slow() -> tuple[Budget, ...]:
     return tuple(Budget(f"slow_{key}", "slow-inputs", f"{key}: {text}", SLOW_DOUBLING) for key in keys)
 
 
-_MEMORY: Final = {"unit": "MB", "share": 0.05, "share_text": "200 MB + 5 % of the largest log"}
+def _memory(key: str, text: str) -> Budget:
+    rule = "200 MB + 5 % of the largest log"
+    return Budget(key, "memory", f"{text}, anonymous memory", 200, unit="MB", share=0.05, share_text=rule)
+
+
 BUDGETS: Final[tuple[Budget, ...]] = (
     Budget("report_log_peer", "report", "report of one log: times faster than the peer", 20, at_least=True),
-    Budget("report_job_peer", "report", "report of 32 ranks: times faster than the peer", 20, at_least=True),
+    Budget("report_job_peer", "report", "report of a job: times faster than the peer", 20, at_least=True),
     Budget("report_log_copy", "report", "report of one log, against cp -r of the peer's", 2),
-    Budget("report_job_copy", "report", "report of 32 ranks, against cp -r of the peer's", 2),
+    Budget("report_job_copy", "report", "report of a job, against cp -r of the peer's", 2),
     Budget("report_log_copy_fewer", "report", "the same of one log, as fewer bytes are written", 1),
-    Budget("report_job_copy_fewer", "report", "the same of 32 ranks, as fewer bytes are written", 1),
+    Budget("report_job_copy_fewer", "report", "the same of a job, as fewer bytes are written", 1),
     Budget("load_wc", "load", "load, md5 off, against wc -l", 4),
     Budget("load_polars", "load", "load, md5 off: times faster than polars over the lines", 2, at_least=True),
     Budget("load_md5sum", "load", "load, md5 on, against md5sum", 0.5),
-    Budget("memory_report_log", "memory", "report of one log, anonymous memory", 200, **_MEMORY),
-    Budget("memory_report_job", "memory", "report of 32 ranks, anonymous memory", 200, **_MEMORY),
-    Budget("memory_report_large_job", "memory", "report of 64 ranks, anonymous memory", 200, **_MEMORY),
+    _memory("memory_report_log", "report of one log"),
+    _memory("memory_report_job", "report of a job"),
+    _memory("memory_report_large_job", "report of a job of twice the ranks"),
     Budget(
         "memory_load",
         "memory",
@@ -150,11 +155,10 @@ def doublings(sizes: list[float], seconds: list[float], start_up: float = 0.0) -
     Returns:
         The factor of each step: 2 is linear time.
     """
-    steps = zip(sizes, sizes[1:], seconds, seconds[1:], strict=False)
+    own = [max(value - start_up, 1e-9) for value in seconds]
+    steps = zip(pairwise(sizes), pairwise(own), strict=True)
     # A step from 10.0 to 19.9 MB is held against 1.99 and not against 2.
-    return [
-        2 * (after - start_up) / max(before - start_up, 1e-9) / (large / small) for small, large, before, after in steps
-    ]
+    return [2 * (after / before) / (large / small) for (small, large), (before, after) in steps]
 
 
 def number(value: float) -> str:

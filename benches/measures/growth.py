@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from measures.bench import Bench
 
-# The largest of each series is the input of the other groups.
+# The largest of each series is cut into the others.
 PARTS = (4, 2, 1)
 
 
@@ -32,9 +32,9 @@ def run(bench: Bench) -> dict[str, Any]:
         Sizes, times and doublings by budget.
     """
     sizes = bench.sizes
-    bench.inputs.job(sizes.ranks, sizes.rank)  # the smaller jobs are parts of it
-    logs = [bench.inputs.log(max(sizes.log * 2 // part, 1)) for part in PARTS]
-    jobs = [bench.inputs.job(max(sizes.ranks // part, 1), sizes.rank) for part in PARTS]
+    bench.inputs.job(sizes.ranks * 2, sizes.rank)  # the smaller jobs are parts of it
+    logs = [bench.inputs.log(sizes.log * 4 // part) for part in PARTS]
+    jobs = [bench.inputs.job(max(sizes.ranks * 2 // part, 1), sizes.rank) for part in PARTS]
     loads = [bench.inputs.log(max(sizes.load // part, 1)) for part in PARTS]
     series: dict[str, tuple[list[Path], Callable[[Path], float]]] = {
         "growth_report_size": (logs, bench.report_seconds),

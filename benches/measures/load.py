@@ -6,6 +6,7 @@ import importlib.util
 import json
 import statistics
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from measures.bench import WORKERS, timing
@@ -39,6 +40,10 @@ def lines_seconds(way: str, log: Path, records: int | None = None) -> float:
     return float(said["seconds"])
 
 
+def _wall(words: list[str]) -> float:
+    return measure(words).wall_s
+
+
 def run(bench: Bench) -> dict[str, Any]:
     """Measure and judge.
 
@@ -56,7 +61,7 @@ def run(bench: Bench) -> dict[str, Any]:
     actions: dict[str, Callable[[], float]] = {
         "fasttl, md5 off": lambda: bench.load_seconds(log),
         "fasttl, md5 on": lambda: bench.load_seconds(log, "--verify"),
-        **{name: lambda words=words: measure(words).wall_s for name, words in commands.items()},
+        **{name: partial(_wall, words) for name, words in commands.items()},
         "polars over the lines": lambda: lines_seconds("polars", log, records),
     }
     if importlib.util.find_spec("duckdb"):

@@ -185,6 +185,6 @@ def in_turn(actions: Mapping[str, Callable[[], T]], runs: int) -> dict[str, list
     """
     done: dict[str, list[T]] = {name: [] for name in actions}
     for turn in range(runs):
-        for name in sorted(actions, key=list(actions).index, reverse=bool(turn % 2)):
+        for name in reversed(done) if turn % 2 else done:
             done[name].append(actions[name]())
     return done

@@ -8,10 +8,13 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from measures.budgets import GROUPS, Verdict, number
 from measures.inputs import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def machine(tmp: Path) -> dict[str, Any]:
@@ -98,10 +101,11 @@ def table(budgets: list[dict[str, Any]]) -> str:
     """Give the table of budgets as it is printed at the end."""
     rows = [(row["text"], _wanted(row), f"{number(row['measured'])} {row['unit']}", row["verdict"]) for row in budgets]
     widths = [max(len(row[column]) for row in rows) for column in range(3)] if rows else [0, 0, 0]
-    return "\n".join(
+    lines = [
         f"{text:{widths[0]}}  {wanted:>{widths[1]}}  {measured:>{widths[2]}}  {word}"
         for text, wanted, measured, word in rows
-    )
+    ]
+    return "\n".join(lines)
 
 
 def markdown(facts: dict[str, Any]) -> str:
@@ -114,14 +118,13 @@ def markdown(facts: dict[str, Any]) -> str:
         The text of the Markdown file.
     """
     about = facts["machine"]
-    lines = [
-        f"# Results of {facts['date'][:10]}, commit {facts['commit']}",
-        "",
-        f"{about['cores']} cores ({about['cpu']}), {about['memory_gb']} GB, {about['system']}, Python {about['python']}, "
-        f"{about['file_system']}; medians of {facts['options']['runs']} runs. tlparse is {facts['peer']}.",
-        "",
-        *_rows(("budget", "wanted", "measured", ""), [_budget_row(row) for row in facts["budgets"]]),
-    ]
+    facts_line = (
+        f"{about['cores']} cores ({about['cpu']}), {about['memory_gb']} GB, {about['system']}, "
+        f"Python {about['python']}, {about['file_system']}; medians of {facts['options']['runs']} runs; "
+        f"the peer is {facts['peer']}."
+    )
+    lines = [f"# Results of {facts['date'][:10]}, commit {facts['commit']}", "", facts_line, ""]
+    lines += _rows(("budget", "wanted", "measured", ""), [_budget_row(row) for row in facts["budgets"]])
     groups = facts["groups"]
     compared = dict(groups.get("report", {}))
     compared |= {f"{key}: {row['name']}": row for key, row in groups.get("slow-inputs", {}).get("inputs", {}).items()}
@@ -130,15 +133,15 @@ def markdown(facts: dict[str, Any]) -> str:
         lines += ["", *_rows(head, [_compared_row(name, row) for name, row in compared.items()])]
     if times := groups.get("load", {}).get("times"):
         first = next(iter(times.values()))["median_s"]
-        head = (f"one log of {groups['load']['input_bytes'] / 1e6:.0f} MB", "s", "in units of the first")
+        heads = (f"one log of {groups['load']['input_bytes'] / 1e6:.0f} MB", "s", "in units of the first")
         rows = [(name, f"{row['median_s']:.3f}", number(row["median_s"] / first)) for name, row in times.items()]
-        lines += ["", *_rows(head, rows)]
+        lines += ["", *_rows(heads, rows)]
     if facts["failed"]:
         lines += ["", *(f"Not measured: {group}: {why.splitlines()[0]}" for group, why in facts["failed"].items())]
     return "\n".join(lines) + "\n"
 
 
-def _rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, ("---", *["---:"] * (len(head) - 1)), *rows)]
 
 

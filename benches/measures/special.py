@@ -35,7 +35,7 @@ class Special:
         name: What stands in tables.
         amount: How much of it there is at size 1, in `unit`.
         unit: What is counted.
-        factors: The sizes at which growth is measured, as multiples of `amount`; large enough that start-up is a small
+        factor: The smallest size at which growth is measured, as a multiple of `amount`: one where start-up is a small
             part of the time. The comparison with the peer is at size 1.
         make: Gives the records; None for the job of P8.
     """
@@ -44,7 +44,7 @@ class Special:
     name: str
     amount: int
     unit: str
-    factors: tuple[int, ...]
+    factor: int
     make: Maker | None
 
 
@@ -161,14 +161,14 @@ def specials(code: list[bytes]) -> tuple[Special, ...]:
     """
     million = 10**6
     return (
-        Special("P1", "deep stacks", 3000, "compiles of 60 frames", (1, 2), deep_stacks),
-        Special("P2", "output code only", 1000, "pieces of code", (4, 8), lambda n: output_code(n, code)),
-        Special("P3", "metrics of one compile", 20_000, "records", (1, 2), metrics_of_one),
-        Special("P4", "tiny records", million, "records", (1, 2), tiny_records),
-        Special("P5", "artifacts", 100_000, "artifacts", (1, 2), artifacts),
-        Special("P6", "one large payload", 200 * million, "bytes", (1, 2), payload_of_lines),
-        Special("P7a", "one line, a head", 200 * million, "bytes", (1, 2), one_line_head),
-        Special("P7b", "one line, a payload", 200 * million, "bytes", (1, 2), one_line_payload),
-        Special("P8", "many ranks", 64, "ranks of 4 MB", (1, 2), None),
-        Special("P9", "lines that are no records", 200_000, "lines", (5, 10), garbage),
+        Special("P1", "deep stacks", 3000, "compiles of 60 frames", 1, deep_stacks),
+        Special("P2", "output code only", 1000, "pieces of code", 4, lambda n: output_code(n, code)),
+        Special("P3", "metrics of one compile", 20_000, "records", 1, metrics_of_one),
+        Special("P4", "tiny records", million, "records", 1, tiny_records),
+        Special("P5", "artifacts", 100_000, "artifacts", 1, artifacts),
+        Special("P6", "one large payload", 200 * million, "bytes", 1, payload_of_lines),
+        Special("P7a", "one line, a head", 200 * million, "bytes", 1, one_line_head),
+        Special("P7b", "one line, a payload", 200 * million, "bytes", 1, one_line_payload),
+        Special("P8", "many ranks", 64, "ranks of 4 MB", 1, None),
+        Special("P9", "lines that are no records", 200_000, "lines", 8, garbage),
     )

@@ -1,4 +1,6 @@
-"""Load an input and print how long that took, without the start of Python and the imports. A process for one run.
+"""Load an input and print how long that took, without the start of Python and the imports.
+
+A process for one run, so that no run finds what an earlier one left:
 
 python benches/workers/time_load.py LOG [--verify] [--threads N]
 """
@@ -13,7 +15,7 @@ import time
 import fasttl
 
 # Imported first, as in a session: what `records` needs on its first use is not the time of loading.
-import polars  # noqa: F401  # ICN001 is about a name that is used
+import polars as pl  # noqa: F401
 
 
 def main() -> None:
