@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from measures.records import CompileId, artifact, first_records, frame, metrics, record, start, string
+from measures.records import CompileId, artifact, first_records, frame, metrics, record, source, start, string
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,8 +90,7 @@ def tiny_records(count: int) -> Iterator[bytes]:
     """Yield the smallest records that belong to a compile."""
     yield from first_records()
     for number in range(count):
-        value = {"describer_id": 0, "id": number, "source": "L['x']"}
-        yield record("describe_source", value, CompileId(number // 1000), place="_subclasses/meta_utils.py:260")
+        yield source(number)
 
 
 def artifacts(count: int) -> Iterator[bytes]:
@@ -121,11 +120,11 @@ def one_line_payload(size: int) -> Iterator[bytes]:
 
 
 def garbage(lines: int) -> Iterator[bytes]:
-    """Yield lines that are no records, a thousand after each good one."""
+    """Yield lines that are no records, ten after each good one: what lies between two good ones is one problem."""
     yield from first_records()
     for number in range(lines):
-        if number % 1000 == 0:
-            yield artifact("good", b"good %d" % number, CompileId(number // 1000))
+        if number % 10 == 0:
+            yield source(number // 10)
         yield b"step %d: loss is nan, this line is no record\n" % number
 
 
