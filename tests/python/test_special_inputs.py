@@ -65,7 +65,7 @@ def test_pieces_of_code_are_real_and_all_different(inputs, special):
     records = fasttl.load(inputs.special(special("P2"), 20)).records
     code = records.filter(pl.col("kind").cast(pl.String) == "inductor_output_code")
     assert code.height == 40
-    assert code["payload_md5"].n_unique() == 40
+    assert code["md5"].n_unique() == 40
     pieces = real_code(inputs.sources)
     assert pieces
     assert all(b"\t" not in piece[:1] and b"import" in piece for piece in pieces)
