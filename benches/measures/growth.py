@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from measures.bench import timing
 from measures.budgets import doublings, number
 from measures.inputs import bytes_of
-from measures.process import in_turn
+from measures.process import cores, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +66,8 @@ def run_threads(bench: Bench) -> dict[str, Any]:
     Returns:
         Times by number of threads, for the report and for `load`.
     """
-    cores = os.cpu_count() or 1
-    counts = sorted({1, 2, cores} if cores > 1 else {1})
+    available = cores()
+    counts = sorted({1, 2, available} if available > 1 else {1})
     log, large = bench.inputs.log(bench.sizes.log), bench.inputs.log(bench.sizes.load)
     works = {"report": (bench.report_seconds, log), "load": (bench.load_seconds, large)}
     facts = {}
@@ -78,8 +77,8 @@ def run_threads(bench: Bench) -> dict[str, Any]:
         facts[name] = {"input_bytes": bytes_of(path), "times": {count: timing(runs) for count, runs in done.items()}}
         middle = {count: statistics.median(runs) for count, runs in done.items()}
         bench.say("  " + "   ".join(f"{name}, threads {count}: {middle[count]:.3f} s" for count in middle))
-        if cores > 1:
+        if available > 1:
             bench.judge(f"threads_{name}", middle["1"] / middle["2"])
-    if cores == 1:
+    if available == 1:
         bench.say("  note: there is one core, so there is nothing to gain")
     return facts

@@ -151,9 +151,11 @@ class Inputs:
         if special.make is None:
             size = max(int(P8_BYTES * self.scale), 1)
             return self.job(self.amount(special, factor), size)
-        path = self.folder / f"dedicated_log_torch_trace_{special.key.lower():_>8}.log"
-        with path.open("wb", buffering=1 << 20) as file:
-            file.writelines(special.make(self.amount(special, factor)))
+        name = f"{special.key}_{factor}".lower()
+        path = self.folder / f"dedicated_log_torch_trace_{name:_>8}.log"
+        if not path.exists():
+            with path.open("wb", buffering=1 << 20) as file:
+                file.writelines(special.make(self.amount(special, factor)))
         return age(path)
 
     def amount(self, special: Special, factor: int) -> int:

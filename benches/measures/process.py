@@ -65,6 +65,11 @@ def find_tool(name: str) -> str:
     return found
 
 
+def cores() -> int:
+    """Give how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def memory_folder() -> Path:
     """Give a folder in memory, else the one for temporary files."""
     return MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from measures.budgets import GROUPS, Verdict, number
 from measures.inputs import ROOT
+from measures.process import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def machine(tmp: Path) -> dict[str, Any]:
         model = next((value.strip() for key, _, value in lines if key.strip() == "model name"), model)
     return {
         "cpu": model,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),

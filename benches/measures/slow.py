@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from measures.bench import timing
@@ -13,30 +12,19 @@ from measures.compared import compare
 from measures.inputs import bytes_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from measures.bench import Bench
     from measures.special import Special
 
 STARTS = 5
-# A point of the growth is not measured again once it has taken this long.
-POINT_S = 6.0
 # Shorter times, start-up taken off, are noise: the input is made larger, up to `LARGEST` times its amount.
 SHORT_S = 0.1
 LARGEST = 64
-# Where a size is read this quickly, twice that is measured as well.
-CHEAP_S = 1.5
-
-
-@dataclass(frozen=True)
-class Point:
-    """What was measured of one input at one size."""
-
-    input_bytes: int
-    seconds: list[float]
-
-    @property
-    def median(self) -> float:
-        """The time that counts."""
-        return statistics.median(self.seconds)
+# Where a size is read this quickly, four times that is measured as well.
+CHEAP_S = 0.75
+# No further round is begun once the growth of an input has been measured for this long.
+ROUNDS_S = 10.0
 
 
 def run(bench: Bench) -> dict[str, Any]:
@@ -59,38 +47,49 @@ def run(bench: Bench) -> dict[str, Any]:
 def _measure(bench: Bench, special: Special, start_up: float) -> dict[str, Any]:
     log = bench.inputs.special(special, 1)
     found = compare(bench, f"{special.key} {special.name}", log)
-    facts = {"name": special.name, "amount": bench.inputs.amount(special, 1), "unit": special.unit, **found.facts()}
-    points = {1: Point(bytes_of(log), [run.wall_s for run in found.ours])}
+    growth = _growth(bench, special, start_up)
     bench.inputs.forget(log)
-    factor = special.factor
-    while bench.judged and factor < LARGEST and _point(bench, special, factor, points).median - start_up < SHORT_S:
+    amount = bench.inputs.amount(special, 1)
+    return {"name": special.name, "amount": amount, "unit": special.unit, **found.facts(), "growth": growth}
+
+
+def _growth(bench: Bench, special: Special, start_up: float) -> dict[str, Any]:
+    factor, seconds = special.factor, 0.0
+    while True:
+        probe = bench.inputs.special(special, factor)
+        seconds = bench.report_seconds(probe)
+        if not bench.judged or seconds - start_up >= SHORT_S or factor >= LARGEST:
+            break
+        bench.inputs.forget(probe)
         factor *= 2
-    factors = [factor, factor * 2]
-    if bench.judged and _point(bench, special, factor * 2, points).median < CHEAP_S:
-        factors.append(factor * 4)
-    series = [_point(bench, special, each, points) for each in factors]
+    factors = [factor, factor * 2, factor * 4][: 3 if bench.judged and seconds < CHEAP_S else 2]
+    # The largest first: the smaller jobs of P8 are parts of it.
+    logs = {each: bench.inputs.special(special, each) for each in reversed(factors)}
+    times = _rounds(bench, {each: logs[each] for each in factors})
+    middle = [statistics.median(runs) for runs in times]
     # By amount and not by bytes: of P9, say, the numbers in the lines get longer.
-    steps = doublings([float(each) for each in factors], [point.median for point in series], start_up)
-    row = "   ".join(f"{each} x {point.median:.2f} s" for each, point in zip(factors, series, strict=True))
+    steps = doublings([float(each) for each in factors], middle, start_up)
+    row = "   ".join(f"{each} x {median:.2f} s" for each, median in zip(factors, middle, strict=True))
     bench.say(f"  {'':28} {row}   doubling {', '.join(map(number, steps))}")
     bench.judge(f"slow_{special.key}", max(steps))
-    facts["growth"] = {
-        "input_bytes": [point.input_bytes for point in series],
+    facts = {
+        "input_bytes": [bytes_of(logs[each]) for each in factors],
         "factors": factors,
-        "times": [timing(point.seconds) for point in series],
+        "times": [timing(runs) for runs in times],
         "doublings": steps,
     }
+    for log in logs.values():
+        bench.inputs.forget(log)
     return facts
 
 
-def _point(bench: Bench, special: Special, factor: int, points: dict[int, Point]) -> Point:
-    """Measure an input at a size, unless that was done."""
-    if factor not in points:
-        log = bench.inputs.special(special, factor)
-        seconds: list[float] = []
-        end = time.perf_counter() + POINT_S
-        while len(seconds) < bench.runs and (not seconds or time.perf_counter() < end):
-            seconds.append(bench.report_seconds(log))
-        points[factor] = Point(bytes_of(log), seconds)
-        bench.inputs.forget(log)
-    return points[factor]
+def _rounds(bench: Bench, logs: dict[int, Path]) -> list[list[float]]:
+    """Measure all sizes by turns, as often as there is time for, at most as often as everything else."""
+    end = time.perf_counter() + ROUNDS_S
+    times: dict[int, list[float]] = {factor: [] for factor in logs}
+    for turn in range(bench.runs):
+        if turn and time.perf_counter() >= end:
+            break
+        for factor in reversed(logs) if turn % 2 else logs:
+            times[factor].append(bench.report_seconds(logs[factor]))
+    return list(times.values())
