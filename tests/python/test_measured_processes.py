@@ -53,5 +53,8 @@ def test_memory_of_its_own_counts():
 def test_the_map_of_a_file_does_not_count(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"x" * 100_000_000)
-    code = f"import mmap, sys\nf = open(sys.argv[1])\nm = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)\nm.find(b'y')\n{NAP}"
+    code = (
+        "import mmap, sys\nfile = open(sys.argv[1])\n"
+        f"map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\nmap.find(b'y')\n{NAP}"
+    )
     assert peak_anonymous_mb(python(code, str(file))) < 40
