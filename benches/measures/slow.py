@@ -47,13 +47,23 @@ def run(bench: Bench) -> dict[str, Any]:
 def _measure(bench: Bench, special: Special, start_up: float) -> dict[str, Any]:
     log = bench.inputs.special(special, 1)
     found = compare(bench, f"{special.key} {special.name}", log)
-    growth = _growth(bench, special, start_up)
+    growth = growth_of(bench, special, start_up)
     bench.inputs.forget(log)
     amount = bench.inputs.amount(special, 1)
     return {"name": special.name, "amount": amount, "unit": special.unit, **found.facts(), "growth": growth}
 
 
-def _growth(bench: Bench, special: Special, start_up: float) -> dict[str, Any]:
+def growth_of(bench: Bench, special: Special, start_up: float) -> dict[str, Any]:
+    """Measure how the time grows with the amount of a special input, and judge the worst doubling.
+
+    Args:
+        bench: The run.
+        special: The input.
+        start_up: What each process spends before it does anything.
+
+    Returns:
+        Sizes, times and doublings.
+    """
     factor, seconds = special.factor, 0.0
     while True:
         probe = bench.inputs.special(special, factor)
