@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESULTS = ROOT / "benches" / "results"
+# A load average above this is that of another program; a machine at rest has less.
+BUSY = 0.5
 QUICK_SIZE = 400_000
 QUICK_RANKS = 4
 QUICK_SCALE = 0.002
@@ -137,11 +139,16 @@ def run(args: argparse.Namespace) -> int:
     """
     with tempfile.TemporaryDirectory(prefix="fasttl_bench_", dir=args.tmp or memory_folder()) as folder:
         bench = prepare(args, Path(folder))
-        found, failed = measure_groups(bench, args.only)
+        # Before the minutes in which the tree may change, and the load is that of this run.
         facts: dict[str, Any] = {
             "date": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
             "commit": commit(),
             "machine": machine(Path(folder)),
+        }
+        if facts["machine"]["load"] > BUSY:
+            print(f"note: the machine does other work (load {facts['machine']['load']}); expect noise", file=sys.stderr)
+        found, failed = measure_groups(bench, args.only)
+        facts |= {
             "options": {"size": args.size, "ranks": args.ranks, "runs": args.runs, "quick": args.quick},
             "peer": output([bench.peer, "--version"]).strip(),
             "sources": [source.parent.name for source in bench.inputs.sources],

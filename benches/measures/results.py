@@ -32,6 +32,7 @@ def machine(tmp: Path) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "file_system": file_system(tmp),
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
@@ -121,7 +122,8 @@ def markdown(facts: dict[str, Any]) -> str:
     about = facts["machine"]
     facts_line = (
         f"{about['cores']} cores ({about['cpu']}), {about['memory_gb']} GB, {about['system']}, "
-        f"Python {about['python']}, {about['file_system']}; medians of {facts['options']['runs']} runs; "
+        f"Python {about['python']}, {about['file_system']}, load {about['load']} at the start; "
+        f"medians of {facts['options']['runs']} runs; "
         f"the peer is {facts['peer']}."
     )
     lines = [f"# Results of {facts['date'][:10]}, commit {facts['commit']}", "", facts_line, ""]

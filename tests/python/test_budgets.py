@@ -116,6 +116,7 @@ def test_markdown_has_each_measurement():
             "system": "Linux",
             "python": "3.11",
             "file_system": "tmpfs",
+            "load": 0.1,
         },
         "options": {"runs": 3},
         "peer": "tlparse 0.4.3",

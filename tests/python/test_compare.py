@@ -61,7 +61,7 @@ def test_a_quick_run_measures_everything_and_judges_nothing(run, capsys):
     keys = {row["key"] for row in facts["budgets"]}
     assert {budget.key for budget in BUDGETS} - optional <= keys
     assert {row["verdict"] for row in facts["budgets"]} == {"not judged"}
-    assert set(facts["machine"]) == {"cpu", "cores", "memory_gb", "system", "python", "file_system"}
+    assert set(facts["machine"]) == {"cpu", "cores", "memory_gb", "system", "python", "file_system", "load"}
 
 
 def test_the_report_group_says_what_both_wrote(run):
