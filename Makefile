@@ -50,7 +50,7 @@ lint-python: $(VENV)/.built
 web: ## check, test and build the report's front end (needs Node)
 	cd $(WEB) && npm ci && npm run check && npm test && npm run build
 
-bench: $(VENV)/.built ## measure fasttl against tlparse on a 200 MB log
+bench: $(VENV)/.built ## measure every budget, against tlparse and others (ten minutes)
 	$(BIN)/python benches/compare.py
 
 fmt: $(VENV)/.requirements ## format the code, and repair what the linters can

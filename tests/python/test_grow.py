@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from compare import find_tool
 from grow import METRICS, GrowError, Shift, grow, parse_size, shift_compile_id
+from measures.process import find_tool
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 # Logs that the peer takes with --strict; together they have backward metrics, a recompile, Inductor and a failure.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from check import HERE, SINGLE_MODES, ParityError, judge, load_known, parse_output, run_parity
-from compare import find_tool
+from measures.process import find_tool
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = ROOT / "tests" / "data"

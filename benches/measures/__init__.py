@@ -1,0 +1,1 @@
+"""What `compare.py` measures: inputs, processes, groups of measurements, budgets and results, a module each."""
