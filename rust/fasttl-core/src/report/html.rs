@@ -74,12 +74,62 @@ impl Pages {
         template.render(Value::from(Serde(context))).map_err(|e| internal(name, &e))
     }
 
+    /// Renders a part of a page.
+    pub(super) fn part(&self, name: &str, context: &impl Serialize) -> Result<Markup> {
+        self.render(name, context).map(Markup)
+    }
+
+    /// Renders a page with `slots` slots, each of which the template prints once, in their order.
+    pub(super) fn form(&self, name: &str, slots: usize, context: &impl Serialize) -> Result<Form> {
+        let page = self.render(name, context)?;
+        let mut parts = Vec::new();
+        let mut rest = page.as_str();
+        for nth in 0..slots {
+            let (before, after) = rest
+                .split_once(&slot(nth))
+                .ok_or_else(|| Error::new(ErrorKind::Internal, format!("page {name} has no slot {nth}")))?;
+            parts.push(before.to_owned());
+            rest = after;
+        }
+        parts.push(rest.to_owned());
+        Ok(Form(parts))
+    }
+
+    /// Renders a text of a test with the macros of the templates.
+    #[cfg(test)]
+    pub(super) fn render_text(&self, template: &str, context: Value) -> String {
+        self.environment.render_named_str("test.html", template, context).unwrap()
+    }
+
     /// Renders the page around a large text: what stands before and after it.
     pub(super) fn around(&self, name: &str, context: &impl Serialize) -> Result<(String, String)> {
         let page = self.render(name, context)?;
         let (before, after) =
             page.split_once(BODY).ok_or_else(|| Error::new(ErrorKind::Internal, format!("page {name} has no body")))?;
         Ok((before.to_owned(), after.to_owned()))
+    }
+}
+
+/// A page of which thousands differ in a few places only: rendered once, and filled in there.
+#[derive(Debug)]
+pub(super) struct Form(Vec<String>);
+
+/// Stands for what fills slot number `nth` of a form, in the context that it is rendered with.
+pub(super) fn slot(nth: usize) -> String {
+    format!("\u{E000}fasttl-slot-{nth}\u{E000}")
+}
+
+impl Form {
+    /// The page with `contents`, in the order of the slots.
+    pub(super) fn fill(&self, contents: &[Markup]) -> String {
+        let len = self.0.iter().map(String::len).sum::<usize>() + contents.iter().map(|c| c.0.len()).sum::<usize>();
+        let mut page = String::with_capacity(len);
+        let mut contents = contents.iter();
+        for part in &self.0 {
+            page.push_str(part);
+            page.push_str(contents.next().map_or("", |content| &content.0));
+        }
+        page
     }
 }
 
@@ -100,7 +150,7 @@ fn internal(name: &str, error: &minijinja::Error) -> Error {
 
 /// Markup that is put together where a template would be too slow. A tag is a literal of the source, and
 /// whatever else comes in is escaped, so that no text can become markup.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
@@ -121,6 +171,11 @@ impl Markup {
         }
         self.0.push_str(rest);
         self
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Appends other markup.

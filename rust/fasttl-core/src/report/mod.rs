@@ -295,17 +295,27 @@ impl Writer<'_> {
 
     /// The files that a log has once.
     fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
-        let Shared { tree, site, shapes, .. } = shared;
+        let Shared { tree, site, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
-        let census = Census::new(log, bytes, self.options.mode, |record| shapes.have_page(log, record));
         let fixed = RelPath::fixed;
-        if let Ok(source) = &log.file.source {
-            tree.copy(&fixed("raw.log"), source, bytes)?;
-        }
-        self.job.check()?;
-        tree.stream(&fixed("raw.jsonl"), |out| jsonl::write(out, log, bytes, &site.plan.payload_files))?;
-        self.job.check()?;
-        tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes))?;
+        let raw_log = || log.file.source.as_ref().map_or(Ok(()), |source| tree.copy(&fixed("raw.log"), source, bytes));
+        let jsonl = || tree.stream(&fixed("raw.jsonl"), |out| jsonl::write(out, log, bytes, &site.plan.payload_files));
+        let events = || tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes));
+        let pages = || self.log_pages(shared, place, summary);
+        // Side by side, the longest first.
+        let all: [&(dyn Fn() -> Result<()> + Sync); 4] = [&raw_log, &jsonl, &pages, &events];
+        all.par_iter().try_for_each(|write| {
+            self.job.check()?;
+            write()
+        })
+    }
+
+    /// The directory of a log's files, and its pages of which there is one.
+    fn log_pages(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+        let Shared { tree, site, shapes, .. } = shared;
+        let log = site.log;
+        let census = Census::new(log, site.bytes, self.options.mode, |record| shapes.have_page(log, record));
+        let fixed = RelPath::fixed;
         tree.stream(&fixed("compile_directory.json"), |out| directory::write(out, site.plan))?;
         tree.write(&fixed("failures_and_restarts.html"), pages::failures_page(site, self.pages)?.as_bytes())?;
         if census.has_others() {

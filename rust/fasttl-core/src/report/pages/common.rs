@@ -13,6 +13,7 @@ use crate::format::compile_id::CompileId;
 use crate::format::frame::{Frame, is_framework};
 use crate::format::time::iso;
 use crate::index::{KindId, ParserProblem, Record};
+use crate::report::html::Markup;
 use crate::report::names::{RelPath, eval_with_key, href};
 use crate::report::plan::Plan;
 use crate::report::policy;
@@ -100,6 +101,28 @@ impl FrameView {
         let framework = is_framework(&file);
         let line = line.map(|n| n.to_string()).unwrap_or_default();
         Self { file, line, name, loc: String::new(), framework, href: None }
+    }
+
+    /// The frame as the macro `frame` has it.
+    pub(crate) fn write(&self, out: &mut Markup) {
+        out.tag(if self.framework { "<span class=\"at fw\">" } else { "<span class=\"at\">" });
+        if let Some(href) = &self.href {
+            out.tag("<a href=\"").text(href).tag("\">");
+        }
+        out.tag("<span class=\"file\">").text(&self.file).tag("</span>");
+        if !self.line.is_empty() {
+            out.tag(":").text(&self.line);
+        }
+        if self.href.is_some() {
+            out.tag("</a>");
+        }
+        if !self.name.is_empty() {
+            out.tag(" in <span class=\"fn\">").text(&self.name).tag("</span>");
+        }
+        out.tag("</span>");
+        if !self.loc.is_empty() {
+            out.tag(" <code class=\"loc\">").text(&self.loc).tag("</code>");
+        }
     }
 
     /// Stands for `n` frames that are not shown.

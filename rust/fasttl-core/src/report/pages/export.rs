@@ -12,6 +12,7 @@ use super::rank::{
     problems,
 };
 use super::records::{NamesView, RecordsView, names_by_phase, records};
+use super::stack_view::StackView;
 use crate::analysis::export::{Exports, Finding, FindingKind, condition, origin};
 use crate::error::Result;
 use crate::report::html::Pages;
@@ -76,8 +77,8 @@ struct Manual {
 struct From {
     place: Option<FrameView>,
     loc: Option<String>,
-    user_stack: Vec<FrameView>,
-    stack: Vec<FrameView>,
+    user_stack: StackView,
+    stack: StackView,
 }
 
 #[derive(Serialize)]
@@ -375,10 +376,12 @@ fn guard(
 
 fn from(site: &Site<'_>, at: usize, row: usize, room: &mut usize) -> From {
     let Some(record) = site.log.index.records.get(at) else {
-        return From { place: None, loc: None, user_stack: Vec::new(), stack: Vec::new() };
+        return From { place: None, loc: None, user_stack: StackView::default(), stack: StackView::default() };
     };
     let origin = origin(site.trace, site.log, site.bytes, record);
-    let mut stack = |frames| if row < STACKS { site.stack(frames, record.offset, 0, room) } else { Vec::new() };
+    let mut stack = |frames| {
+        if row < STACKS { site.stack(frames, record.offset, 0, room).into() } else { StackView::default() }
+    };
     From {
         place: origin.place.as_ref().map(|frame| site.frame(frame, record.offset, 0)),
         loc: condition(site.log.index.metadata(record, site.bytes)).loc.map(|loc| clipped(&loc, LONGEST)),

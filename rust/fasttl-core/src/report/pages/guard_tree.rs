@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::common::{FrameView, Link, Page, Site, clipped, count};
+use super::stack_view::StackView;
 use crate::analysis::export::{Condition, condition, origin};
 use crate::analysis::expressions::{ExpressionTree, Expressions, Node, Shown, Wanted};
 use crate::error::Result;
@@ -73,8 +74,8 @@ struct Context {
     prefix: Option<String>,
     loc: Option<String>,
     place: Option<FrameView>,
-    user_stack: Vec<FrameView>,
-    stack: Vec<FrameView>,
+    user_stack: StackView,
+    stack: StackView,
     locals: Vec<Pair>,
     symbols: Vec<Pair>,
     tables_note: String,
@@ -97,9 +98,9 @@ struct NodeView {
     note: &'static str,
     place: Option<FrameView>,
     user_title: String,
-    user_stack: Vec<FrameView>,
+    user_stack: StackView,
     title: String,
-    stack: Vec<FrameView>,
+    stack: StackView,
     without_stack: bool,
     opens: bool,
     closes: usize,
@@ -137,8 +138,8 @@ pub(crate) fn symbolic_guard_page(
         kind: info.name,
         about: info.about,
         place: from.place.as_ref().map(|frame| site.frame(frame, record.offset, depth)),
-        user_stack: site.stack(&from.user_stack, record.offset, depth, &mut own),
-        stack: site.stack(&from.stack, record.offset, depth, &mut own),
+        user_stack: site.stack(&from.user_stack, record.offset, depth, &mut own).into(),
+        stack: site.stack(&from.stack, record.offset, depth, &mut own).into(),
         tables_note: tables_note(&said),
         nodes_note: nodes_note(&said, &tree),
         nodes: tree.nodes.iter().map(|node| node_view(site, node, depth, &mut room)).collect(),
@@ -220,7 +221,7 @@ fn inner_frames(
     frames: &[Frame],
     (record, depth): (Option<&Record>, usize),
     room: &mut usize,
-) -> (String, Vec<FrameView>) {
+) -> (String, StackView) {
     let (mut shown, mut from) = (Vec::new(), frames.len());
     for frame in frames.iter().rev().take(FRAMES) {
         let view = site.frame(frame, record.map_or(0, |record| record.offset), depth);
@@ -231,5 +232,5 @@ fn inner_frames(
     }
     shown.reverse();
     let more = if from > 0 { format!(", innermost of {}", count(frames.len())) } else { String::new() };
-    (format!("{title}{more}"), shown)
+    (format!("{title}{more}"), shown.into())
 }

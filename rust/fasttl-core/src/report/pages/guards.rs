@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::common::{FrameView, Link, Page, Site};
+use super::common::{Link, Page, Site};
+use super::stack_view::StackView;
 use crate::error::Result;
 use crate::format::frame::parse_stack;
 use crate::format::json;
@@ -23,8 +24,8 @@ struct Context {
 #[derive(Serialize)]
 struct Row {
     code: String,
-    user_stack: Vec<FrameView>,
-    stack: Vec<FrameView>,
+    user_stack: StackView,
+    stack: StackView,
 }
 
 /// The page of the guards that the payload `text` of the record at `offset` lists.
@@ -35,7 +36,7 @@ pub(crate) fn guards_page(site: &Site<'_>, pages: &Pages, path: &RelPath, text: 
     let row = |guard: &[u8]| {
         let mut stack = |name: &[u8]| {
             let frames = json::member(guard, name).map(parse_stack).unwrap_or_default();
-            site.stack(&frames, offset, path.depth(), &mut room)
+            site.stack(&frames, offset, path.depth(), &mut room).into()
         };
         Row {
             code: json::member(guard, b"code")

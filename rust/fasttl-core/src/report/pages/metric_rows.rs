@@ -3,9 +3,6 @@
 //! A log has thousands of these pages with a hundred rows each, so the rows are put together here and not by
 //! the template.
 
-use minijinja::Value;
-use serde::Serialize;
-
 use super::common::{duration, size};
 use crate::error::Result;
 use crate::format::time::iso;
@@ -20,20 +17,13 @@ const LONG: usize = 240;
 /// What stands for the meaning of a field that is not listed.
 const UNKNOWN: &str = "This version of fasttl does not know this field.";
 
-/// Fields under one heading.
-#[derive(Serialize)]
-pub(super) struct Group {
-    title: &'static str,
-    rows: Value,
-}
-
 /// All fields of the log by group; those that are null are named together. `config` yields address and path of
 /// the file that has a configuration.
 pub(super) fn groups<'a>(
     fields: &Fields<'a>,
     places: &FieldPlaces,
     mut config: impl FnMut(&'static str, &'a [u8]) -> Result<(String, RelPath)>,
-) -> Result<Vec<Group>> {
+) -> Result<Markup> {
     let mut groups: Vec<(&'static str, Markup)> = Vec::new();
     let mut unset = Vec::new();
     let Sorted { known, others } = fields.sorted(places);
@@ -73,7 +63,14 @@ pub(super) fn groups<'a>(
         rows.tag(ROW_END);
         groups.push(("Not set", rows));
     }
-    Ok(groups.into_iter().map(|(title, rows)| Group { title, rows: rows.into_value() }).collect())
+    let mut out = Markup::default();
+    for (nth, (title, rows)) in groups.iter().enumerate() {
+        let nth = (nth + 1).to_string();
+        out.tag("<section aria-labelledby=\"g").text(&nth).tag("\">\n<h2 id=\"g").text(&nth).tag("\">").text(title);
+        out.tag("</h2>\n<div class=\"box\" tabindex=\"0\" role=\"group\" aria-labelledby=\"g").text(&nth);
+        out.tag("\"><table class=\"grid kv\"><tbody>").markup(rows).tag("\n</tbody></table></div>\n</section>\n");
+    }
+    Ok(out)
 }
 
 const ROW_END: &str = "</td></tr>";

@@ -18,6 +18,7 @@ mod provenance_text;
 mod rank;
 mod records;
 mod stack_tree;
+mod stack_view;
 mod traces;
 
 pub(super) use agreement::{Evidence, shown_evidence};
@@ -28,7 +29,7 @@ pub(super) use failures::failures_page;
 pub(super) use guard_tree::{GuardTrees, symbolic_guard_page};
 pub(super) use guards::guards_page;
 pub(super) use job::{JobInput, RankRow, job_page};
-pub(super) use metrics::{Shapes, metrics_page, shapes};
+pub(super) use metrics::{Forms, Shapes, metrics_page, shapes};
 pub(super) use other_records::other_records_page;
 pub(super) use overview::{Summary, summary};
 pub(super) use provenance::provenance_page;
