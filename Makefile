@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 RUST_SOURCES := $(shell find rust -path $(WEB) -prune -o -path rust/fuzz -prune -o -type f -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-slow test-python lint lint-rust lint-python web bench fmt clean
+.PHONY: help demo test test-rust test-slow test-python lint lint-rust lint-python web bench bench-rust bench-smoke fmt clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -52,6 +52,13 @@ web: ## check, test and build the report's front end (needs Node)
 
 bench: $(VENV)/.built ## measure every budget, against tlparse and others (ten minutes)
 	$(BIN)/python benches/compare.py
+
+bench-rust: ## measure the steps of the Rust core, one by one
+	cargo bench -p fasttl-core --locked
+
+# In the profile of the tests, whose build it shares: each bench runs once, and none is measured.
+bench-smoke: $(VENV)/.requirements ## run each bench of the Rust core once
+	cargo test -p fasttl-core --bench core --locked
 
 fmt: $(VENV)/.requirements ## format the code, and repair what the linters can
 	cargo fmt --all
