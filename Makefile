@@ -73,6 +73,8 @@ clean: ## remove what the other tasks made
 # Rust's own tests stay with the dev profile, whose overflow checks and quick linking they want.
 $(VENV)/.built: $(VENV)/.requirements pyproject.toml Cargo.toml Cargo.lock $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	@# As pip does with what it installs: otherwise a start compiles the package where PYTHONDONTWRITEBYTECODE is set.
+	$(BIN)/python -m compileall -q python/fasttl
 	@touch $@
 
 $(VENV)/.requirements: requirements-dev.txt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ def trace_line(trace: Trace) -> str:
 
 def trace_html(trace: Trace) -> str:
     """Give the table that notebooks show. Names come from logs, so all text is escaped."""
+    import html  # noqa: PLC0415 - few traces are shown in a notebook
+
     rows = [("Inputs", ", ".join(trace.inputs)), *trace_facts(trace)]
     rows.append(("Tables", ", ".join(trace.tables)))
     cells = "".join(f"<tr><th>{html.escape(label)}</th><td>{html.escape(text)}</td></tr>" for label, text in rows)

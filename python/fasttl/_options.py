@@ -9,8 +9,9 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
+from fasttl._inputs import THREADS_VARIABLE, Request, input_paths
 from fasttl.exceptions import OptionError
 
 if TYPE_CHECKING:
@@ -21,26 +22,12 @@ if TYPE_CHECKING:
     RanksInput: TypeAlias = str | int | Iterable[int | None] | None
     Progress: TypeAlias = Callable[[int, int], None]
 
-TRACE_VARIABLE = "TORCH_TRACE"
-THREADS_VARIABLE = "FASTTL_THREADS"
-STDIN = "-"
-
 # A range such as 0-4000000000 is a slip of the finger, not a wish for a list of that length.
 MAX_RANKS = 1 << 20
 MAX_RANK = (1 << 31) - 1
 MAX_BYTES = (1 << 63) - 1
 
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-
-
-class Request(NamedTuple):
-    """What to read: the part of the options that loading and reporting share."""
-
-    paths: list[str]
-    ranks: list[int | None] | None
-    latest: bool
-    threads: int | None
-    max_unpacked: int | None
 
 
 def make_request(
@@ -63,49 +50,6 @@ def make_request(
         threads=thread_count(threads),
         max_unpacked=byte_count(max_unpacked),
     )
-
-
-def input_paths(path: PathsInput) -> list[str]:
-    """Give the inputs as strings; without any, what ``$TORCH_TRACE`` names.
-
-    Raises:
-        OptionError: There is no input, or an input is no path.
-    """
-    if path is None:
-        named = os.environ.get(TRACE_VARIABLE, "")
-        if not named:
-            message = f"no input: give a trace folder or a log, or set ${TRACE_VARIABLE} to the folder"
-            raise OptionError(message)
-        return [named]
-    items = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
-    if not items:
-        message = "no input: the list of paths is empty"
-        raise OptionError(message)
-    return [_path_text(item) for item in items]
-
-
-def _path_text(path: PathInput) -> str:
-    try:
-        text = os.fsdecode(path)
-    except TypeError as error:
-        message = f"not a path: {path!r}"
-        raise OptionError(message) from error
-    if not text:
-        message = "a path is empty; for the current folder give '.'"
-        raise OptionError(message)
-    if "\0" in text:
-        message = f"not a path: {text!r} holds a NUL character"
-        raise OptionError(message)
-    return text
-
-
-def absolute(path: str) -> str:
-    """Tie a path to the current folder, so that it still names the same file after a ``chdir``.
-
-    The standard input stays what it is, and ``..`` is kept: behind a link it does
-    not mean the folder that the text suggests.
-    """
-    return path if path == STDIN else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118 - pathlib costs start-up time
 
 
 def rank_list(ranks: RanksInput) -> list[int | None] | None:

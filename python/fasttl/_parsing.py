@@ -11,14 +11,14 @@ import time
 from typing import TYPE_CHECKING
 
 from fasttl import _core
-from fasttl._find_parsers import error_words
+from fasttl._installed_parsers import error_words
 from fasttl.exceptions import OutputError
 from fasttl.plugins import File, Link, ParserRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fasttl._find_parsers import Broken
+    from fasttl._installed_parsers import Broken
     from fasttl._options import Progress
     from fasttl.plugins import Parser
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fasttl import _core
 from fasttl._find_parsers import find_parsers
-from fasttl._options import make_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fasttl._find_parsers import Broken
-    from fasttl._options import PathInput, PathsInput, Progress, RanksInput, Request
+    from fasttl._inputs import Request
+    from fasttl._installed_parsers import Broken
+    from fasttl._options import PathInput, PathsInput, Progress, RanksInput
     from fasttl.plugins import Parser
 
     ParsersInput: TypeAlias = bool | Iterable[Parser]
@@ -102,6 +102,8 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         >>> os.path.relpath(report.index)
         'report/index.html'
     """
+    from fasttl._options import make_request  # noqa: PLC0415 - the command line has checked its options by itself
+
     request = make_request(path, ranks=ranks, latest=latest, threads=threads, max_unpacked=max_unpacked)
     writing = Writing(
         out=os.fsdecode(out),

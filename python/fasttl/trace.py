@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fasttl._display import trace_html, trace_line
 from fasttl._find_parsers import find_parsers
-from fasttl._options import STDIN, Request, absolute
+from fasttl._inputs import STDIN, Request, absolute
 from fasttl._report import COMMAND, Writing, half, read_for_report, write_trace
 from fasttl._rows import find_place
 from fasttl.exceptions import OptionError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fasttl import _core
-    from fasttl._find_parsers import Broken
+    from fasttl._installed_parsers import Broken
     from fasttl._options import PathInput, Progress
     from fasttl._report import ParsersInput
     from fasttl._rows import Row

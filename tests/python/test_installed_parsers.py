@@ -182,6 +182,8 @@ def test_the_look_at_files_agrees_with_the_library(tmp_path, monkeypatch):
     archive = tmp_path / "packages.zip"
     zipfile.ZipFile(archive, "w").close()
     assert may_be([archive])
+    monkeypatch.setattr(sys, "path", [str(empty), os.fsencode(empty)])
+    assert _find_parsers.may_be_installed()
     finder = type("Finder", (), {"find_distributions": None, "find_spec": lambda *_: None})
     monkeypatch.setattr(sys, "meta_path", [finder(), *sys.meta_path])
     assert may_be([empty])

@@ -6,15 +6,8 @@ import polars as pl
 import pytest
 from fasttl import OptionError
 from fasttl._display import ranks_text
-from fasttl._options import (
-    MAX_RANK,
-    MAX_RANKS,
-    absolute,
-    byte_count,
-    input_paths,
-    rank_list,
-    thread_count,
-)
+from fasttl._inputs import absolute, input_paths
+from fasttl._options import MAX_RANK, MAX_RANKS, byte_count, rank_list, thread_count
 from hypothesis import given
 from hypothesis import strategies as st
 

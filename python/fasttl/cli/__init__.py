@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from fasttl import __version__
+import fasttl
 from fasttl._core import build_profile
 from fasttl.cli._common import (
     COMMAND_LINE,
     EXIT_INTERRUPTED,
     EXIT_OUTPUT,
+    QuickCommand,
     error_text,
     exit_status,
     note,
     warn,
 )
-from fasttl.exceptions import FasttlError, TraceNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
+
+    from fasttl.exceptions import FasttlError
 
 # Each command is a module here with a function of the same name. A command is
 # imported when it is used: what one needs must not slow down the others, nor the
@@ -56,7 +57,7 @@ class _ReaderGoneError(Exception):
     """Who read stdout left before all was written, as ``head`` does."""
 
 
-class PathFirstGroup(click.Group):
+class PathFirstGroup(QuickCommand, click.Group):
     """A group whose first word may be a path, which then goes to the default command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
@@ -69,7 +70,7 @@ class PathFirstGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command in front where no command is named."""
-        ctx.meta[COMMAND_LINE] = shlex.join([ctx.info_name or "fasttl", *args])
+        ctx.meta[COMMAND_LINE] = [ctx.info_name or "fasttl", *args]
         if not (args and args[0] in GROUP_FLAGS) and not self._names_command(ctx, args):
             args = [DEFAULT_COMMAND, *args]
         return super().parse_args(ctx, args)
@@ -154,7 +155,7 @@ class PathFirstGroup(click.Group):
         except (click.Abort, KeyboardInterrupt):
             warn("interrupted")
             return EXIT_INTERRUPTED
-        except FasttlError as error:
+        except fasttl.FasttlError as error:
             warn(f"error: {error_text(error)}{_hint(error, words)}")
             return exit_status(error)
         except (_ReaderGoneError, BrokenPipeError):
@@ -178,7 +179,7 @@ def load_command(name: str) -> click.Command:
 
 def _hint(error: FasttlError, words: list[str]) -> str:
     """Where the word that was not found looks like a command, say so."""
-    if not isinstance(error, TraceNotFoundError) or not words:
+    if not isinstance(error, fasttl.TraceNotFoundError) or not words:
         return ""
     import difflib  # noqa: PLC0415 - only a mistyped command needs it
 
@@ -209,7 +210,11 @@ def _silence_stdout() -> None:
     os.close(nowhere)
 
 
-_BUILD = "" if build_profile == "release" else f" ({build_profile} build)"
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - the signature is click's
+    if value and not ctx.resilient_parsing:
+        build = "" if build_profile == "release" else f" ({build_profile} build)"
+        click.echo(f"{ctx.find_root().info_name} {fasttl.__version__}{build}", color=ctx.color)
+        ctx.exit()
 
 
 @click.group(
@@ -227,7 +232,16 @@ _BUILD = "" if build_profile == "release" else f" ({build_profile} build)"
     2 wrong use, or nothing could be read; 4 the output could not be written;
     130 interrupted.""",
 )
-@click.version_option(__version__, "-V", "--version", message=f"%(prog)s %(version)s{_BUILD}")
+@click.option(
+    # Not click's `version_option`, for the reason that `get_help_option` gives.
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Group the commands; each does its own work."""
 

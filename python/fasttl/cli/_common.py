@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fasttl._options import THREADS_VARIABLE, byte_count, rank_list
-from fasttl.exceptions import FasttlError, InternalError, OptionError, OutputError
+import fasttl
+from fasttl._inputs import THREADS_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fasttl._options import Progress
+    from fasttl.exceptions import FasttlError
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,19 +25,77 @@ EXIT_USAGE = 2
 EXIT_OUTPUT = 4
 EXIT_INTERRUPTED = 130
 
-# Key in click's context for the command line as it was typed.
+# Key in click's context for the words of the command line as they were typed.
 COMMAND_LINE = "fasttl.command_line"
+
+
+class QuickCommand(click.Command):
+    """A command whose options are read without what click looks up for texts that nobody sees."""
+
+    _help: click.Option | None = None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Give the option for help; click's own would search the disk for a translation of its one sentence."""
+        if self._help is None:
+            self._help = click.Option(
+                ctx.help_option_names,
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_show_help,
+                help="Show this message and exit.",
+            )
+        return self._help
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line, short names of options written out."""
+        return super().parse_args(ctx, self._with_long_names(ctx, args))
+
+    def _with_long_names(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out short names, up to the first word that may be a mistake: that is for click to judge.
+
+        click takes ``-o`` for a long name first, makes a message with similar names of that it
+        is none, and drops it. That takes longer than all the rest of reading a command line.
+        """
+        options = {name: param for param in self.get_params(ctx) for name in param.opts if name.startswith("-")}
+        words = list(args)
+        place = 0
+        while place < len(words):
+            word = words[place]
+            if not word.startswith("-") or word == "-":
+                if not ctx.allow_interspersed_args:
+                    break
+                place += 1
+                continue
+            name, joined, _ = word.partition("=") if word.startswith("--") else (word, "", "")
+            option = options.get(name)
+            if not isinstance(option, click.Option):
+                break
+            after = place + (1 if option.is_flag or joined else 2)
+            if after > len(words):
+                # Its value is missing.
+                break
+            if not name.startswith("--"):
+                words[place] = max(option.opts, key=len)
+            place = after
+        return words
+
+
+def _show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - the signature is click's
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def exit_status(error: FasttlError) -> int:
     """Give the exit status that an error ends the process with."""
-    return EXIT_OUTPUT if isinstance(error, OutputError) else EXIT_USAGE
+    return EXIT_OUTPUT if isinstance(error, fasttl.OutputError) else EXIT_USAGE
 
 
 def error_text(error: FasttlError) -> str:
     """Give the message of an error, with the file that an `OSError` carries apart."""
     text = str(error)
-    if isinstance(error, InternalError):
+    if isinstance(error, fasttl.InternalError):
         text += "\nThis is a fault of fasttl; please report it with the command and this message."
     return text
 
@@ -65,16 +124,24 @@ def note(text: str) -> None:
 
 
 def _read_ranks(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[int | None] | None:
+    if value is None:
+        return None
+    from fasttl._options import rank_list  # noqa: PLC0415 - most command lines name no ranks
+
     try:
         return rank_list(value)
-    except OptionError as error:
+    except fasttl.OptionError as error:
         raise click.BadParameter(str(error)) from error
 
 
 def _read_size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    from fasttl._options import byte_count  # noqa: PLC0415 - most command lines set no limit
+
     try:
         return byte_count(value)
-    except OptionError as error:
+    except fasttl.OptionError as error:
         raise click.BadParameter(str(error)) from error
 
 

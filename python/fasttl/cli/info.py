@@ -9,8 +9,8 @@ import polars as pl
 
 from fasttl import _core
 from fasttl._display import count_text, ranks_text
-from fasttl._options import Request, input_paths
-from fasttl.cli._common import input_options, progress_bar
+from fasttl._inputs import Request, input_paths
+from fasttl.cli._common import QuickCommand, input_options, progress_bar
 from fasttl.cli._output import FORMATS, Section, render
 from fasttl.trace import Trace
 
@@ -31,6 +31,7 @@ Examples:
 
 
 @click.command(
+    cls=QuickCommand,
     epilog=EXAMPLES,
     help="""Say what the logs at PATH hold: files, ranks, times, records by kind,
     problems, and what was passed over. The md5 of each payload is checked.

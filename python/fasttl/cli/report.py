@@ -7,17 +7,18 @@ of the standard library only what it uses each time.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from fasttl._display import count_text
-from fasttl._options import Request, absolute, input_paths
+from fasttl._inputs import Request, absolute, input_paths
 from fasttl._report import Writing, write
 from fasttl.cli._common import (
     COMMAND_LINE,
     EXIT_PROBLEMS,
+    QuickCommand,
     input_options,
     note,
     progress_bar,
@@ -38,6 +39,7 @@ Examples:
 
 
 @click.command(
+    cls=QuickCommand,
     epilog=EXAMPLES,
     help="Write the compile report of the logs at PATH as HTML pages, and print the path of the page to open.",
 )
@@ -106,12 +108,14 @@ def report(  # noqa: PLR0913 - one parameter for each flag
             export=export,
             inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
-            command=ctx.meta.get(COMMAND_LINE, "fasttl"),
+            command=shlex.join(ctx.meta.get(COMMAND_LINE, ["fasttl"])),
         )
         result = write(request, writing, parsers=not no_parsers, progress=progress)
     for message in result.messages:
         warn(message)
     if verbose:
+        from fasttl._display import count_text  # noqa: PLC0415 - not needed for a quiet report
+
         note(f"{count_text(result.logs, 'log')}, {count_text(result.records, 'record')}")
         note(f"{count_text(result.files_written, 'file')} written to {result.out}")
     # As bytes: a path that is no UTF-8 must reach the next program as it is.
@@ -123,6 +127,10 @@ def report(  # noqa: PLR0913 - one parameter for each flag
 
 def _verdict(result: _core.Report, *, strict: bool, strict_compile_id: bool) -> int:
     """Say how many problems there are, and give the exit status that the strict flags ask for."""
+    if not result.problems and not (strict_compile_id and result.unknown_compile_ids):
+        return 0
+    from fasttl._display import count_text  # noqa: PLC0415 - as above
+
     status = 0
     if result.problems:
         # Told without --strict, too: nothing is lost silently.
