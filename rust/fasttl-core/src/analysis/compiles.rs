@@ -1,7 +1,5 @@
 //! Compiles: the records of one compile id brought together, and what became of it.
 
-use std::borrow::Cow;
-
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -342,7 +340,7 @@ fn fill(
             compile.file = frame.filename.and_then(|id| trace.string(log, id, start.offset)).map(str::to_owned);
         }
     }
-    let all: Vec<(usize, Cow<'_, Fields<'_>>)> = compile.metrics.iter().map(|&at| (at, metrics.fields(at))).collect();
+    let all: Vec<(usize, Fields<'_>)> = compile.metrics.iter().map(|&at| (at, metrics.fields(at))).collect();
     let breaks: Vec<BreakPlace> =
         compile.breaks.iter().filter_map(|&at| break_place(&log.index.payload(record(at)?, bytes).text())).collect();
     for (at, fields) in &all {
@@ -426,7 +424,7 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
     }
 }
 
-fn outcome(compile: &mut Compile, all: &[(usize, Cow<'_, Fields<'_>>)], tells_breaks: bool) {
+fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: bool) {
     let any = |test: &dyn Fn(&Fields<'_>) -> bool| all.iter().any(|(_, fields)| test(fields));
     let restarted = compile.failures.iter().any(|f| f.kind == FailureKind::Restart);
     let broke = !compile.breaks.is_empty();

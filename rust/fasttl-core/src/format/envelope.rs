@@ -8,6 +8,9 @@ use std::ops::Range;
 use super::compile_id::CompileId;
 use super::json::{self, JsonError, Oddities, Scanner};
 
+/// Real metrics have some 120 members.
+pub const MOST_MEMBERS: usize = 1024;
+
 /// A head, borrowed from the text.
 #[derive(Clone, Debug, Default)]
 pub struct Envelope<'a> {
@@ -15,6 +18,9 @@ pub struct Envelope<'a> {
     pub kind: &'a [u8],
     /// Where the metadata stands in the text.
     pub metadata: Range<usize>,
+    /// Keys and values of the metadata of metrics, where they stand in the text; of other kinds they are not kept,
+    /// and never more than one beyond [`MOST_MEMBERS`].
+    pub members: Vec<(Range<usize>, Range<usize>)>,
     /// Rank of the process, where a process group was initialised.
     pub rank: Option<i32>,
     /// The ids.
@@ -54,8 +60,21 @@ pub fn parse(text: &[u8]) -> Result<Envelope<'_>, JsonError> {
         loop {
             scanner.skip_space();
             let key = scanner.key()?;
-            let value = scanner.value()?;
-            envelope.take(&scanner, key, value);
+            scanner.skip_space();
+            let start = scanner.pos();
+            let of_metrics = envelope.kind.is_empty() && is_metrics(scanner.slice(key.clone()));
+            if of_metrics && text.get(start) == Some(&b'{') {
+                envelope.members.reserve(128);
+                scanner.members(|key, value| {
+                    if envelope.members.len() <= MOST_MEMBERS {
+                        envelope.members.push((key, value));
+                    }
+                    true
+                })?;
+            } else {
+                scanner.value()?;
+            }
+            envelope.take(&scanner, key, start..scanner.pos());
             scanner.skip_space();
             if scanner.eat(b'}') {
                 break;
@@ -118,6 +137,11 @@ impl<'a> Envelope<'a> {
         }
         *field(self) = number;
     }
+}
+
+/// Whether a kind is one of metrics, whose members many ask for.
+fn is_metrics(kind: &[u8]) -> bool {
+    kind.strip_suffix(b"_runtime").unwrap_or(kind).ends_with(b"compilation_metrics")
 }
 
 /// A rank; PyTorch gives -1 to a process outside of the group, which is none.

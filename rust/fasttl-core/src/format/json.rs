@@ -123,6 +123,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The kind of the value that comes next, after white space.
+    #[inline]
     pub fn kind(&mut self) -> Result<ValueKind, JsonError> {
         self.skip_space();
         Ok(match self.peek() {
@@ -357,6 +358,29 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Passes over an object and gives the ranges of its members' keys and values, in order; stops early when
+    /// `each` yields false.
+    pub fn members(&mut self, mut each: impl FnMut(Range<usize>, Range<usize>) -> bool) -> Result<(), JsonError> {
+        self.expect(b'{', "an object")?;
+        self.skip_space();
+        if self.eat(b'}') {
+            return Ok(());
+        }
+        loop {
+            self.skip_space();
+            let key = self.key()?;
+            let value = self.value()?;
+            if !each(key, value) {
+                return Ok(());
+            }
+            self.skip_space();
+            if self.eat(b'}') {
+                return Ok(());
+            }
+            self.expect(b',', "a comma or a closing bracket")?;
+        }
+    }
+
     /// Scans `"key":` and yields the range of the key.
     pub fn key(&mut self) -> Result<Range<usize>, JsonError> {
         let key = self.string()?;
@@ -433,24 +457,8 @@ pub fn each_member<'a>(
     mut each: impl FnMut(&'a [u8], &'a [u8]) -> bool,
 ) -> Result<Oddities, JsonError> {
     let mut scanner = Scanner::new(text);
-    scanner.expect(b'{', "an object")?;
-    scanner.skip_space();
-    if scanner.eat(b'}') {
-        return Ok(scanner.oddities);
-    }
-    loop {
-        scanner.skip_space();
-        let key = scanner.key()?;
-        let value = scanner.value()?;
-        if !each(scanner.slice(key), scanner.slice(value)) {
-            return Ok(scanner.oddities);
-        }
-        scanner.skip_space();
-        if scanner.eat(b'}') {
-            return Ok(scanner.oddities);
-        }
-        scanner.expect(b',', "a comma or a closing bracket")?;
-    }
+    scanner.members(|key, value| each(text.get(key).unwrap_or_default(), text.get(value).unwrap_or_default()))?;
+    Ok(scanner.oddities)
 }
 
 /// The one value that `text` is, without the white space around it.

@@ -8,6 +8,7 @@ mod clock;
 mod cut;
 mod generation;
 mod interner;
+mod members;
 mod problem;
 mod record;
 mod scan;
@@ -27,6 +28,7 @@ use crate::format::compile_id::CompileId;
 use crate::format::payload::{LineEnd, Payload};
 use crate::job::Job;
 use interner::Interner;
+use members::Member;
 use scan::{Chunk, Scratch};
 
 /// So many chunks for each thread are read before their records are put together.
@@ -58,6 +60,8 @@ pub struct Index {
     pub names: Names,
     /// Interned file names.
     pub strings: Strings,
+    /// Where the members of metrics records stand, by number of the record.
+    members: Vec<(usize, Box<[Member]>)>,
     /// How lines end.
     pub line_end: LineEnd,
     /// Bytes of the file.
@@ -131,6 +135,12 @@ impl Index {
         range(bytes, record.json_range())
     }
 
+    /// Where the members of record number `at` stand in its metadata, if that is known.
+    pub(crate) fn members_of(&self, at: usize) -> Option<&[Member]> {
+        let nth = self.members.binary_search_by_key(&at, |(record, _)| *record).ok()?;
+        self.members.get(nth).map(|(_, members)| members.as_ref())
+    }
+
     /// Problems that mean a loss.
     pub fn errors(&self) -> impl Iterator<Item = &Problem> {
         self.problems.iter().filter(|p| p.kind.severity() == Severity::Error)
@@ -192,6 +202,8 @@ impl Join {
             problem.line += first_line;
         }
         self.lines += chunk.lines;
+        let before = self.index.records.len();
+        self.index.members.extend(chunk.members.into_iter().map(|(record, members)| (before + record, members)));
         self.index.records.append(&mut chunk.records);
         self.index.problems.append(&mut chunk.problems);
         self.strings.append(&mut chunk.strings);

@@ -193,6 +193,12 @@ pub(crate) fn is_metrics(record: &Record) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'a>(Vec<(&'a [u8], &'a [u8])>);
 
+impl<'a> FromIterator<(&'a [u8], &'a [u8])> for Fields<'a> {
+    fn from_iter<T: IntoIterator<Item = (&'a [u8], &'a [u8])>>(fields: T) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
 /// Reads the fields of a metrics record; what cannot be read of it is not there.
 pub(crate) fn metrics_fields(metadata: &[u8]) -> Fields<'_> {
     let mut fields = Vec::with_capacity(METRIC_FIELDS.len());
@@ -223,11 +229,6 @@ impl Default for FieldPlaces {
 }
 
 impl<'a> Fields<'a> {
-    /// How many there are.
-    pub(crate) const fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// The value of a field as it stands; `None` where it is missing or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a [u8]> {
         let found = self.0.iter().rev().find(|(key, _)| *key == name.as_bytes());

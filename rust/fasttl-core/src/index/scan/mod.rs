@@ -8,6 +8,7 @@ mod details;
 mod payload;
 
 use super::interner::Interner;
+use super::members::{Member, members};
 use super::problem::{Problem, ProblemKind};
 use super::record::{Encoding, KindId, Mark, NONE, PayloadState, Record};
 use crate::format::compile_id::CompileId;
@@ -49,6 +50,8 @@ pub(super) struct Chunk {
     pub(super) sources: Interner<String>,
     pub(super) names: Interner<String>,
     pub(super) ids: Interner<CompileId>,
+    /// Where the members of metrics records stand.
+    pub(super) members: Vec<(usize, Box<[Member]>)>,
     /// Lines in the chunk.
     pub(super) lines: u64,
 }
@@ -292,6 +295,9 @@ impl<'a> Scan<'a> {
         let head_len = torn.unwrap_or(len);
         let start = self.at;
         self.describe(start, head_len, json_at, prefix, &envelope);
+        if let Some(members) = members(&envelope.metadata, &envelope.members) {
+            self.chunk.members.push((self.chunk.records.len() - 1, members));
+        }
         self.faults(head_len, prefix, &envelope);
         if torn.is_none() && !after.iter().all(u8::is_ascii_whitespace) {
             self.note(ProblemKind::TrailingText, len, "text after the JSON of the head");

@@ -1,0 +1,40 @@
+//! Where the members of a metrics record's metadata stand, so that nobody has to look for them again.
+
+use std::ops::Range;
+
+use crate::format::envelope::MOST_MEMBERS;
+
+/// The place of one member, in bytes from the start of the metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    key: u32,
+    value: u32,
+    value_len: u32,
+    key_len: u16,
+}
+
+impl Member {
+    fn new(metadata: &Range<usize>, key: &Range<usize>, value: &Range<usize>) -> Option<Self> {
+        let place = |at: usize| u32::try_from(at.checked_sub(metadata.start)?).ok();
+        Some(Self {
+            key: place(key.start)?,
+            value: place(value.start)?,
+            value_len: u32::try_from(value.len()).ok()?,
+            key_len: u16::try_from(key.len()).ok()?,
+        })
+    }
+
+    /// Key and value, as they stand in the metadata.
+    pub(crate) fn of(self, metadata: &[u8]) -> (&[u8], &[u8]) {
+        let slice = |at: u32, len: u32| metadata.get(at as usize..at as usize + len as usize).unwrap_or_default();
+        (slice(self.key, self.key_len.into()), slice(self.value, self.value_len))
+    }
+}
+
+/// The places of all members, given as ranges of the head; `None` where there are too many, or they are too far apart.
+pub(super) fn members(metadata: &Range<usize>, found: &[(Range<usize>, Range<usize>)]) -> Option<Box<[Member]>> {
+    if found.is_empty() || found.len() > MOST_MEMBERS {
+        return None;
+    }
+    found.iter().map(|(key, value)| Member::new(metadata, key, value)).collect()
+}
