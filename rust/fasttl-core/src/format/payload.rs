@@ -41,24 +41,20 @@ pub fn next_line(bytes: &[u8]) -> (&[u8], usize) {
 /// Passes over lines that begin with a TAB, from the start of one on. Yields their bytes and how many line feeds
 /// these have. What ends the lines may be a blank one, behind which there are more.
 pub fn tabbed_lines(bytes: &[u8]) -> (usize, u64) {
-    let (line_feed, tab) = (i8x16::splat(b'\n'.cast_signed()), i8x16::splat(b'\t'.cast_signed()));
-    let next = bytes.get(1..).unwrap_or_default();
-    let mut line_feeds = 0;
-    let mut at = 0;
+    let (mut at, mut line_feeds) = lines_without_end(bytes);
+    let rest = bytes.get(at..).unwrap_or_default();
+    let next = rest.get(1..).unwrap_or_default();
     // Each byte beside the one after it: lines end at a line feed that no TAB follows.
-    for (here, after) in bytes.as_chunks::<16>().0.iter().zip(next.as_chunks::<16>().0) {
-        let ends = i8x16::new(here.map(u8::cast_signed)).simd_eq(line_feed).to_bitmask();
-        if ends != 0 {
-            let goes_on = i8x16::new(after.map(u8::cast_signed)).simd_eq(tab).to_bitmask();
-            let last = ends & !goes_on;
-            if last != 0 {
-                let len = last.trailing_zeros();
-                let passed = ends & ((2_u32 << len) - 1);
-                return (at + len as usize + 1, line_feeds + u64::from(passed.count_ones()));
-            }
-            line_feeds += u64::from(ends.count_ones());
+    for (here, after) in rest.as_chunks().0.iter().zip(next.as_chunks().0) {
+        let ends = equal(here, b'\n').to_bitmask();
+        let last = ends & !equal(after, b'\t').to_bitmask();
+        if last != 0 {
+            let len = last.trailing_zeros();
+            let passed = ends & ((2_u32 << len) - 1);
+            return (at + len as usize + 1, line_feeds + u64::from(passed.count_ones()));
         }
-        at += 16;
+        line_feeds += u64::from(ends.count_ones());
+        at += here.len();
     }
     for end in memchr::memchr_iter(b'\n', bytes.get(at..).unwrap_or_default()) {
         line_feeds += 1;
@@ -67,6 +63,40 @@ pub fn tabbed_lines(bytes: &[u8]) -> (usize, u64) {
         }
     }
     (bytes.len(), line_feeds)
+}
+
+/// Which of 16 bytes are `byte`: all ones for each that is.
+fn equal(bytes: &[u8; 16], byte: u8) -> i8x16 {
+    i8x16::new(bytes.map(u8::cast_signed)).simd_eq(i8x16::splat(byte.cast_signed()))
+}
+
+/// The quick part of [`tabbed_lines`]: blocks of 64 bytes in which the lines do not end, as far as there are such.
+/// Line feeds are counted in the vectors, since a look at each block with one would be a branch that nobody foresees.
+fn lines_without_end(bytes: &[u8]) -> (usize, u64) {
+    // A lane counts no further than this.
+    const BLOCKS: usize = i8::MAX as usize / 4;
+    let (mut at, mut line_feeds) = (0, 0);
+    let mut count = i8x16::splat(0);
+    let sum = |count: i8x16| count.to_array().iter().map(|n| u64::from(n.cast_unsigned())).sum::<u64>();
+    let blocks = bytes.as_chunks::<64>().0.iter().zip(bytes.get(1..).unwrap_or_default().as_chunks::<64>().0);
+    for (nth, (here, after)) in blocks.enumerate() {
+        let (mut ends, mut feeds) = (i8x16::splat(0), i8x16::splat(0));
+        for (here, after) in here.as_chunks().0.iter().zip(after.as_chunks().0) {
+            let feed = equal(here, b'\n');
+            ends |= feed & !equal(after, b'\t');
+            feeds -= feed;
+        }
+        if ends.to_bitmask() != 0 {
+            break;
+        }
+        count += feeds;
+        at += here.len();
+        if nth % BLOCKS == BLOCKS - 1 {
+            line_feeds += sum(count);
+            count = i8x16::splat(0);
+        }
+    }
+    (at, line_feeds + sum(count))
 }
 
 /// A payload as it stands in the file.
@@ -177,10 +207,17 @@ pub fn parse_md5(hex: &[u8]) -> Option<[u8; 16]> {
 
 /// 32 lower-case hexadecimal digits.
 pub fn md5_hex(md5: [u8; 16]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    let mut hex = String::with_capacity(32);
-    hex.extend(md5.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
-    hex
+    String::from_utf8_lossy(&md5_digits(md5)).into_owned()
+}
+
+/// The same, as bytes.
+pub fn md5_digits(md5: [u8; 16]) -> [u8; 32] {
+    let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' + half - 10 };
+    let mut digits = [0; 32];
+    for ([high, low], byte) in digits.as_chunks_mut().0.iter_mut().zip(md5) {
+        (*high, *low) = (digit(byte >> 4), digit(byte & 15));
+    }
+    digits
 }
 
 #[cfg(test)]
@@ -206,6 +243,11 @@ mod tests {
                     assert_eq!(tabbed_lines(text.as_bytes()), (lines.len() + len, line_feeds), "{text:?}");
                 }
             }
+        }
+        // More line feeds than a lane counts, and lines that end at any place behind them.
+        for more in 0..70 {
+            let text = "\t\n".repeat(20_000) + &"\tx\n".repeat(more) + "V";
+            assert_eq!(tabbed_lines(text.as_bytes()), (text.len() - 1, 20_000 + more as u64));
         }
         assert_eq!(tabbed_lines(b"\t\n"), (2, 1));
         assert_eq!(tabbed_lines(b"\t"), (1, 0));

@@ -1,6 +1,9 @@
 //! Where the members of a metrics record's metadata stand, so that nobody has to look for them again.
 
+use std::hash::Hasher;
 use std::ops::Range;
+
+use rustc_hash::FxHasher;
 
 use crate::format::envelope::MOST_MEMBERS;
 
@@ -10,18 +13,34 @@ pub(crate) struct Member {
     key: u32,
     value: u32,
     value_len: u32,
+    /// Of the key; see [`key_hash`].
+    hash: u32,
     key_len: u16,
 }
 
+/// A number that tells most keys apart, so that a key is found without a look at all of their texts.
+pub(crate) fn key_hash(key: &[u8]) -> u32 {
+    let mut hasher = FxHasher::default();
+    hasher.write(key);
+    let hash = hasher.finish();
+    u32::try_from(hash >> 32).unwrap_or_default()
+}
+
 impl Member {
-    fn new(metadata: &Range<usize>, key: &Range<usize>, value: &Range<usize>) -> Option<Self> {
+    fn new(head: &[u8], metadata: &Range<usize>, key: &Range<usize>, value: &Range<usize>) -> Option<Self> {
         let place = |at: usize| u32::try_from(at.checked_sub(metadata.start)?).ok();
         Some(Self {
             key: place(key.start)?,
             value: place(value.start)?,
             value_len: u32::try_from(value.len()).ok()?,
+            hash: key_hash(head.get(key.clone())?),
             key_len: u16::try_from(key.len()).ok()?,
         })
+    }
+
+    /// The hash of the key.
+    pub(crate) const fn hash(self) -> u32 {
+        self.hash
     }
 
     /// Key and value, as they stand in the metadata.
@@ -32,9 +51,13 @@ impl Member {
 }
 
 /// The places of all members, given as ranges of the head; `None` where there are too many, or they are too far apart.
-pub(super) fn members(metadata: &Range<usize>, found: &[(Range<usize>, Range<usize>)]) -> Option<Box<[Member]>> {
+pub(super) fn members(
+    head: &[u8],
+    metadata: &Range<usize>,
+    found: &[(Range<usize>, Range<usize>)],
+) -> Option<Box<[Member]>> {
     if found.is_empty() || found.len() > MOST_MEMBERS {
         return None;
     }
-    found.iter().map(|(key, value)| Member::new(metadata, key, value)).collect()
+    found.iter().map(|(key, value)| Member::new(head, metadata, key, value)).collect()
 }

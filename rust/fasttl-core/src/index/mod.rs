@@ -29,6 +29,7 @@ use crate::format::payload::{LineEnd, Payload};
 use crate::job::Job;
 use interner::Interner;
 use members::Member;
+pub(crate) use members::key_hash;
 use scan::{Chunk, Scratch};
 
 /// So many chunks for each thread are read before their records are put together.

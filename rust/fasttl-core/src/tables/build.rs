@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::SCHEMA_VERSION;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::payload::md5_digits;
 
 /// A finished table.
 #[derive(Clone, Debug)]
@@ -148,6 +149,18 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
             let mut builder = StringViewBuilder::with_capacity(rows.len());
             for row in rows {
                 builder.append_option(get(row));
+            }
+            Arc::new(builder.finish())
+        })
+    }
+
+    /// A column of md5s, as 32 hexadecimal digits.
+    pub(crate) fn md5(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<[u8; 16]> + Send + 'r) -> Self {
+        self.add(name, about, move |rows| {
+            let mut builder = StringViewBuilder::with_capacity(rows.len());
+            for row in rows {
+                let digits = get(row).map(md5_digits);
+                builder.append_option(digits.as_ref().and_then(|digits| std::str::from_utf8(digits).ok()));
             }
             Arc::new(builder.finish())
         })

@@ -22,7 +22,7 @@ impl<'a> MetricRecords<'a> {
         let Some(record) = self.index.records.get(at) else { return Fields::default() };
         let metadata = self.index.metadata(record, self.bytes);
         match self.index.members_of(at) {
-            Some(members) => members.iter().map(|member| member.of(metadata)).collect(),
+            Some(members) => members.iter().map(|member| (member.hash(), member.of(metadata))).collect(),
             None => metrics_fields(metadata),
         }
     }

@@ -14,7 +14,7 @@ use super::row::{Row, compile_columns, rows};
 use crate::error::Result;
 use crate::format::kind::Kind;
 use crate::format::{json, strict};
-use crate::index::{KindId, Record};
+use crate::index::{KindId, Record, key_hash};
 use crate::trace::Trace;
 
 pub(super) const METRICS: TableDef =
@@ -191,11 +191,20 @@ pub(crate) fn is_metrics(record: &Record) -> bool {
 
 /// The fields of one metrics record, as they stand in the log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fields<'a>(Vec<(&'a [u8], &'a [u8])>);
+pub(crate) struct Fields<'a>(Vec<Field<'a>>);
 
-impl<'a> FromIterator<(&'a [u8], &'a [u8])> for Fields<'a> {
-    fn from_iter<T: IntoIterator<Item = (&'a [u8], &'a [u8])>>(fields: T) -> Self {
-        Self(fields.into_iter().collect())
+/// A field as it stands in the log.
+#[derive(Clone, Copy, Debug)]
+struct Field<'a> {
+    /// Of the key; see [`key_hash`].
+    hash: u32,
+    key: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> FromIterator<(u32, (&'a [u8], &'a [u8]))> for Fields<'a> {
+    fn from_iter<T: IntoIterator<Item = (u32, (&'a [u8], &'a [u8]))>>(fields: T) -> Self {
+        Self(fields.into_iter().map(|(hash, (key, value))| Field { hash, key, value }).collect())
     }
 }
 
@@ -204,7 +213,7 @@ pub(crate) fn metrics_fields(metadata: &[u8]) -> Fields<'_> {
     let mut fields = Vec::with_capacity(METRIC_FIELDS.len());
     // A head whose JSON is broken is no record, so the walk reaches the end.
     let _ = json::each_member(metadata, |key, value| {
-        fields.push((key, value));
+        fields.push(Field { hash: key_hash(key), key, value });
         true
     });
     Fields(fields)
@@ -231,14 +240,15 @@ impl Default for FieldPlaces {
 impl<'a> Fields<'a> {
     /// The value of a field as it stands; `None` where it is missing or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a [u8]> {
-        let found = self.0.iter().rev().find(|(key, _)| *key == name.as_bytes());
-        found.map(|(_, value)| *value).filter(|value| *value != b"null")
+        let hash = key_hash(name.as_bytes());
+        let found = self.0.iter().rev().find(|field| field.hash == hash && field.key == name.as_bytes());
+        found.map(|field| field.value).filter(|value| *value != b"null")
     }
 
     /// The fields told apart by whether they are known.
     pub(crate) fn sorted(&self, FieldPlaces(places): &FieldPlaces) -> Sorted<'a> {
         let mut sorted = Sorted { known: vec![None; METRIC_FIELDS.len()], others: Vec::new() };
-        for (key, value) in &self.0 {
+        for Field { key, value, .. } in &self.0 {
             match places.get(key).and_then(|place| sorted.known.get_mut(*place)) {
                 Some(known) => *known = Some(value),
                 None => sorted.others.push((key, value)),

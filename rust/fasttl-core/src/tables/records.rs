@@ -6,7 +6,6 @@ use super::TableDef;
 use super::build::{Table, TableBuilder};
 use super::row::{compile_columns, rows};
 use crate::error::Result;
-use crate::format::payload::md5_hex;
 use crate::index::NONE;
 use crate::trace::Trace;
 
@@ -47,9 +46,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .u64("payload_length", "Bytes of the payload's text, leading TABs removed; null without payload.", |r| {
             r.record.has_payload().then_some(r.record.text_len)
         })
-        .text("md5", "MD5 of the payload as the head gives it.", |r| {
-            (r.record.md5 != [0; 16]).then(|| Cow::Owned(md5_hex(r.record.md5)))
-        })
+        .md5("md5", "MD5 of the payload as the head gives it.", |r| Some(r.record.md5).filter(|md5| *md5 != [0; 16]))
         .name("state", "verified, unchecked, wrong md5, payload missing, cut short, or no payload.", |r| {
             Some(Cow::Borrowed(r.record.payload.name()))
         })

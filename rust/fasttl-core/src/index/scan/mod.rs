@@ -295,7 +295,7 @@ impl<'a> Scan<'a> {
         let head_len = torn.unwrap_or(len);
         let start = self.at;
         self.describe(start, head_len, json_at, prefix, &envelope);
-        if let Some(members) = members(&envelope.metadata, &envelope.members) {
+        if let Some(members) = members(json, &envelope.metadata, &envelope.members) {
             self.chunk.members.push((self.chunk.records.len() - 1, members));
         }
         self.faults(head_len, prefix, &envelope);
