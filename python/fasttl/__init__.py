@@ -18,8 +18,10 @@ from __future__ import annotations
 import warnings
 
 from fasttl._core import Report, Table, __version__, build_profile
+from fasttl._index import IndexFile, write_index
 from fasttl._load import load
 from fasttl._report import write_report
+from fasttl._scan import scan
 from fasttl.exceptions import (
     FasttlError,
     InternalError,
@@ -39,6 +41,7 @@ __all__ = [
     "Column",
     "FasttlError",
     "File",
+    "IndexFile",
     "InternalError",
     "Link",
     "NotATraceError",
@@ -57,6 +60,8 @@ __all__ = [
     "__version__",
     "load",
     "parser",
+    "scan",
+    "write_index",
     "write_report",
 ]
 

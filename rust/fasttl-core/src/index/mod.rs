@@ -11,6 +11,8 @@ mod interner;
 mod problem;
 mod record;
 mod scan;
+mod start;
+mod stored;
 mod strings;
 
 use rayon::prelude::*;
@@ -18,6 +20,9 @@ use rayon::prelude::*;
 pub use problem::{ParserProblem, Problem, ProblemKind, Severity};
 pub use record::{Encoding, KindId, Mark, NONE, Names, PayloadState, Record};
 pub use scan::{Interned, Verify};
+pub(crate) use start::{first_rank, first_records};
+pub(crate) use stored::{Rows, Sections, read_sections, unfit};
+pub use stored::{read_index, write_index};
 pub use strings::Strings;
 
 use crate::error::Result;

@@ -10,7 +10,7 @@ use arrow_array::builder::{BooleanBuilder, ListBuilder, PrimitiveBuilder, String
 use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::SCHEMA_VERSION;
@@ -56,12 +56,23 @@ pub(crate) struct TableBuilder<'r, R> {
     rows: &'r [R],
     fields: Vec<Field>,
     arrays: Vec<ArrayRef>,
+    /// The columns that are built; all when `None`.
+    only: Option<&'r [String]>,
 }
 
 impl<'r, R> TableBuilder<'r, R> {
     /// A table over `rows`, without columns yet.
     pub(crate) fn new(rows: &'r [R]) -> Self {
-        Self { rows, fields: Vec::new(), arrays: Vec::new() }
+        Self { rows, fields: Vec::new(), arrays: Vec::new(), only: None }
+    }
+
+    /// Builds only columns of these names; the others cost nothing.
+    pub(crate) fn only(self, names: &'r [String]) -> Self {
+        Self { only: Some(names), ..self }
+    }
+
+    fn leaves_out(&self, name: &str) -> bool {
+        self.only.is_some_and(|names| !names.iter().any(|wanted| wanted == name))
     }
 
     fn add(mut self, name: &str, about: &str, array: ArrayRef) -> Self {
@@ -78,6 +89,9 @@ impl<'r, R> TableBuilder<'r, R> {
         data_type: Option<DataType>,
         get: impl Fn(&'r R) -> Option<T::Native>,
     ) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = PrimitiveBuilder::<T>::with_capacity(self.rows.len());
         if let Some(data_type) = data_type {
             builder = builder.with_data_type(data_type);
@@ -121,6 +135,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of truth values.
     pub(crate) fn bool(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<bool>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = BooleanBuilder::with_capacity(self.rows.len());
         for row in self.rows {
             builder.append_option(get(row));
@@ -130,6 +147,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of free text.
     pub(crate) fn text(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Cow<'r, str>>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = StringViewBuilder::with_capacity(self.rows.len());
         for row in self.rows {
             builder.append_option(get(row));
@@ -139,6 +159,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of names that repeat.
     pub(crate) fn name(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Cow<'r, str>>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = StringDictionaryBuilder::<UInt32Type>::new();
         for row in self.rows {
             // Fails only past four billion distinct names; such a cell is null.
@@ -152,6 +175,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of lists of text.
     pub(crate) fn texts(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<String>>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = ListBuilder::new(StringViewBuilder::new());
         for row in self.rows {
             let texts = get(row);
@@ -165,6 +191,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of lists of 32-bit integers.
     pub(crate) fn ints(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<i32>>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = ListBuilder::new(PrimitiveBuilder::<Int32Type>::new());
         for row in self.rows {
             let list = get(row);
@@ -176,6 +205,9 @@ impl<'r, R> TableBuilder<'r, R> {
 
     /// A column of lists of lists of 32-bit integers.
     pub(crate) fn int_lists(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<Vec<i32>>>) -> Self {
+        if self.leaves_out(name) {
+            return self;
+        }
         let mut builder = ListBuilder::new(ListBuilder::new(PrimitiveBuilder::<Int32Type>::new()));
         for row in self.rows {
             let lists = get(row);
@@ -195,7 +227,9 @@ impl<'r, R> TableBuilder<'r, R> {
             ("table".to_owned(), name.to_owned()),
         ]);
         let schema: SchemaRef = Arc::new(Schema::new_with_metadata(self.fields, metadata));
+        // A table may be asked for no column at all, and still has its rows.
+        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         let internal = |e| Error::new(ErrorKind::Internal, format!("table {name} could not be built: {e}"));
-        Ok(Table { name, batch: RecordBatch::try_new(schema, self.arrays).map_err(internal)? })
+        Ok(Table { name, batch: RecordBatch::try_new_with_options(schema, self.arrays, &rows).map_err(internal)? })
     }
 }

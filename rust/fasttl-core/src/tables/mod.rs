@@ -17,6 +17,7 @@ pub(crate) use build::TableBuilder;
 pub use build::{Column, Table};
 pub(crate) use metrics::{Fields, Sorted, is_metrics, metrics_fields};
 pub use metrics::{METRIC_FIELDS, MetricField, MetricType};
+pub(crate) use records::record_columns;
 pub(crate) use row::{Row, compile_columns};
 
 use crate::error::Result;
