@@ -22,8 +22,10 @@ from fasttl._core import Report, Table, __version__, build_profile
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from fasttl._index import IndexFile, write_index
     from fasttl._load import load
     from fasttl._report import write_report
+    from fasttl._scan import scan
     from fasttl.exceptions import (
         FasttlError,
         InternalError,
@@ -43,6 +45,7 @@ __all__ = [
     "Column",
     "FasttlError",
     "File",
+    "IndexFile",
     "InternalError",
     "Link",
     "NotATraceError",
@@ -61,12 +64,15 @@ __all__ = [
     "__version__",
     "load",
     "parser",
+    "scan",
+    "write_index",
     "write_report",
 ]
 
 # The same names for `__getattr__`, each with its module.
 _HOMES = {
     "load": "_load",
+    "scan": "_scan",
     "write_report": "_report",
     **dict.fromkeys(
         (
@@ -85,6 +91,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("File", "Link", "Parser", "ParserRecord", "parser"), "plugins"),
     **dict.fromkeys(("Column", "Trace"), "trace"),
+    **dict.fromkeys(("IndexFile", "write_index"), "_index"),
 }
 # Modules that are attributes of the package without an import of their own.
 _MODULES = frozenset({"exceptions", "plugins", "trace"})

@@ -18,12 +18,17 @@ __all__ = [
     "Extras",
     "LogRecord",
     "LogRecords",
+    "Part",
     "Report",
+    "Selection",
     "Table",
     "Trace",
+    "Visit",
     "__version__",
     "build_profile",
     "load",
+    "select",
+    "write_index",
     "write_report",
 ]
 
@@ -313,6 +318,89 @@ class Extras:
         """Add a failure of a parser, at a record or at none."""
 
 @final
+class Selection:
+    """Logs in the order of their numbers, most of them not read; see `select`."""
+
+    def schema(self) -> Table:
+        """Give the columns of the rows, in a table without rows."""
+
+    def ranks(self) -> list[list[int | None] | None]:
+        """Give for each log its rank and that of its records; None where that is not known."""
+
+    def visit(
+        self,
+        *,
+        columns: list[str] | None,
+        files: list[int] | None,
+        without_ranks: list[int | None],
+        rows: int | None,
+    ) -> Visit:
+        """Start to go over the logs that may have wanted records.
+
+        Args:
+            columns: Columns that will be asked for; None for all.
+            files: Numbers of the logs that may have wanted records; None for all.
+            without_ranks: Ranks whose records are not wanted. A log is left out only
+                where certainly all its records have one of them.
+            rows: So many records, the first ones, are enough; None for all.
+        """
+
+@final
+class Visit:
+    """A way over the logs of a `Selection`."""
+
+    def next(self) -> Part | None:
+        """Read the next log, and a few behind it; None at the end.
+
+        Raises:
+            TraceChangedError: A log changed since it was found.
+        """
+
+    def counts(self) -> tuple[int, int, int]:
+        """Give what was done so far: logs read, logs left out, records read."""
+
+@final
+class Part:
+    """The records of one log."""
+
+    @property
+    def rows(self) -> int:
+        """Number of records that are left."""
+
+    def kinds(self) -> list[str]:
+        """Give the kinds of the records that are left, each once."""
+
+    def keep_kinds(self, keep: list[bool]) -> None:
+        """Drop records by kind.
+
+        Args:
+            keep: For each of `kinds` whether it stays.
+        """
+
+    def compile_ids(self) -> list[str | None]:
+        """Give the compile ids of the records that are left, each once."""
+
+    def keep_compile_ids(self, keep: list[bool]) -> None:
+        """Drop records by compile id.
+
+        Args:
+            keep: For each of `compile_ids` whether it stays.
+        """
+
+    def table(self, columns: list[str] | None, start: int, length: int) -> Table:
+        """Build rows of the records that are left.
+
+        Args:
+            columns: Columns to build, in whichever order; None for all.
+            start: Number of the first record.
+            length: Number of records.
+
+        Raises:
+            TraceChangedError: The log changed since it was found, and ``metadata`` is
+                asked for.
+        """
+
+@final
 class Report:
     """What `write_report` did."""
 
@@ -356,6 +444,7 @@ def load(
     verify: bool,
     threads: int | None,
     max_unpacked: int | None,
+    use_index: bool,
     progress: Callable[[int, int], None] | None,
 ) -> Trace:
     """Read logs.
@@ -369,6 +458,7 @@ def load(
         threads: Worker threads, from 1 on; None for one for each core.
         max_unpacked: Limit in bytes for what compressed inputs unpack to; None for
             64 GiB.
+        use_index: Take the indexes beside the logs where they hold.
         progress: Called with bytes done and bytes in all.
 
     Raises:
@@ -376,6 +466,64 @@ def load(
         NotATraceError: A file in `paths` is no log.
         OptionError: An option cannot be used.
         ReadError: No log could be read.
+        TooLargeError: A compressed input is larger than allowed.
+    """
+
+def select(
+    paths: list[str],
+    *,
+    ranks: list[int | None] | None,
+    latest: bool,
+    verify: bool,
+    threads: int | None,
+    max_unpacked: int | None,
+    use_index: bool,
+) -> Selection:
+    """Find logs and their order, with as little reading as that takes.
+
+    Args:
+        paths: Logs, folders, patterns; "-" is the standard input.
+        ranks: Ranks of the logs; see `load`.
+        latest: The newest run only.
+        verify: Check the md5 of each payload.
+        threads: Worker threads; see `load`.
+        max_unpacked: Limit in bytes; see `load`.
+        use_index: Take the indexes beside the logs where they hold.
+
+    Raises:
+        TraceNotFoundError: A path does not exist, or there is no log.
+        NotATraceError: A file in `paths` is no log.
+        OptionError: An option cannot be used.
+        TooLargeError: A compressed input is larger than allowed.
+    """
+
+def write_index(
+    paths: list[str],
+    *,
+    verify: bool,
+    force: bool,
+    dry_run: bool,
+    threads: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[tuple[str, str, str, int, int, str]]:
+    """Write an index beside each log; see `fasttl.write_index`.
+
+    Args:
+        paths: Logs, folders, patterns.
+        verify: Check the md5 of each payload.
+        force: Write also those that hold.
+        dry_run: Write none.
+        threads: Worker threads; see `load`.
+        progress: Called with bytes done and bytes in all.
+
+    Returns:
+        For each log: its path, that of its index, how the index is, bytes of the
+        log, bytes of the index, why it is so.
+
+    Raises:
+        OutputError: An index could not be written.
+        TraceNotFoundError: A path does not exist, or there is no log.
+        NotATraceError: A file in `paths` is no log.
         TooLargeError: A compressed input is larger than allowed.
     """
 

@@ -23,6 +23,7 @@ def load(  # noqa: PLR0913 - the options of one call, all by keyword
     progress: Progress | None = None,
     latest: bool = False,
     max_unpacked: int | str | None = None,
+    use_index: bool = True,
 ) -> Trace:
     """Read ``TORCH_TRACE`` logs.
 
@@ -41,6 +42,8 @@ def load(  # noqa: PLR0913 - the options of one call, all by keyword
         latest: Read the newest run only, with all its ranks.
         max_unpacked: Limit for what compressed inputs unpack to, in bytes or as
             text such as ``"64G"``.
+        use_index: Take the indexes that `write_index` left beside the logs, where
+            they hold; what is loaded is the same.
 
     Returns:
         The trace. It holds positions, not the payloads: keep the logs where they
@@ -72,6 +75,7 @@ def load(  # noqa: PLR0913 - the options of one call, all by keyword
         verify=verify,
         threads=request.threads,
         max_unpacked=request.max_unpacked,
+        use_index=use_index,
         progress=progress,
     )
     trace = Trace(core, request, verified=verify)

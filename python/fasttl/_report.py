@@ -155,6 +155,7 @@ def read_for_report(request: Request, progress: Progress | None) -> _core.Trace:
         verify=True,
         threads=request.threads,
         max_unpacked=request.max_unpacked,
+        use_index=True,
         progress=half(progress, 0),
     )
 

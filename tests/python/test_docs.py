@@ -115,10 +115,10 @@ def flags(run):
     return find
 
 
-@pytest.mark.parametrize("command", [(), ("info",)], ids=["fasttl", "info"])
+@pytest.mark.parametrize("command", [(), ("info",), ("index",)], ids=["fasttl", "info", "index"])
 def test_usage_names_every_flag(command, flags):
     known = flags(*command)
-    assert {"--help", "--ranks", "--max-unpacked"} <= known
+    assert {"--help", "--threads"} <= known
     code = " ".join(re.findall(r"`([^`]+)`", FENCE.sub("", read("docs/usage.md"))))
     assert not known - set(FLAG.findall(code))
 
@@ -130,7 +130,7 @@ def test_commands_use_real_flags(name, flags):
     for line in lines:
         for part in re.findall(r"(?:^\$ |\bdo )(fasttl\b[^;#]*)", line):
             words = shlex.split(part)
-            command = ("info",) if words[1:2] == ["info"] else ()
+            command = (words[1],) if words[1:2] in (["info"], ["index"]) else ()
             used = {word for word in words if FLAG.fullmatch(word)}
             assert used <= flags(*command), line
 

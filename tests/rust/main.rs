@@ -18,4 +18,5 @@ mod properties;
 mod provenance;
 mod ranks;
 mod report;
+mod stored;
 mod tables;

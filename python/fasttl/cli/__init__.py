@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "report": "Write the report (what is done without a command).",
     "info": "Say what the input holds.",
+    "index": "Keep an index beside each log, so that it loads at once.",
 }
 DEFAULT_COMMAND = "report"
 HELP_FLAGS = frozenset({"-h", "--help"})

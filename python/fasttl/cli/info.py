@@ -78,6 +78,7 @@ def info(  # noqa: PLR0913 - one parameter for each flag
             verify=True,
             threads=threads,
             max_unpacked=max_unpacked,
+            use_index=True,
             progress=progress,
         )
     sections = describe(Trace(core, request, verified=True))

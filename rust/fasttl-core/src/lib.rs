@@ -2,8 +2,9 @@
 //!
 //! The data goes one way, and each module imports earlier ones only:
 //! [`input`] → [`mod@format`] → [`index`] → [`tables`] → [`analysis`] → [`report`].
-//! `docs/design.md` tells what each step guarantees. Between index and tables, [`trace`] puts the logs of a
-//! job in order; [`job`] carries progress and the wish to stop.
+//! `docs/design.md` tells what each step guarantees. Between index and tables, [`sidecar`] keeps indexes beside
+//! their logs, and [`trace`] puts the logs of a job in order; [`select`] goes over some of their records;
+//! [`job`] carries progress and the wish to stop.
 //!
 //! ```
 //! use fasttl_core::{analysis, job, report, trace};
@@ -32,5 +33,7 @@ pub mod input;
 pub mod job;
 pub mod parsers;
 pub mod report;
+pub mod select;
+pub mod sidecar;
 pub mod tables;
 pub mod trace;

@@ -14,6 +14,7 @@ use crate::format::payload::{Payload, parse_md5};
 use crate::index::{self, Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Verify};
 use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
 use crate::job::Job;
+use crate::sidecar::{self, Sidecars};
 
 /// Which runs of a folder are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct LoadOptions {
     pub threads: Option<NonZeroUsize>,
     /// Bytes that compressed logs may take; see [`InputOptions`].
     pub max_unpacked: Option<u64>,
+    /// Whether indexes beside the logs are used; the result does not depend on it.
+    pub sidecars: Sidecars,
     /// Bytes a chunk aims at; the result does not depend on it.
     pub chunk_len: usize,
 }
@@ -50,6 +53,7 @@ impl Default for LoadOptions {
             verify: Verify::default(),
             threads: None,
             max_unpacked: None,
+            sidecars: Sidecars::default(),
             chunk_len: IndexOptions::default().chunk_len,
         }
     }
@@ -112,6 +116,33 @@ pub struct Log {
 pub(crate) type Who = (Option<i32>, Option<u64>);
 
 impl Log {
+    /// A log of which only the file is known.
+    pub(crate) fn unread(file: LogFile) -> Self {
+        Self {
+            rank: file.name_rank,
+            file,
+            index: Index::default(),
+            state: LogState::Unreadable,
+            pid: None,
+            run: 0,
+            restart: 0,
+            first_us: None,
+            last_us: None,
+            parent: None,
+        }
+    }
+
+    /// Takes local times for those of a zone that is `offset` seconds ahead of UTC.
+    pub(crate) fn set_offset(&mut self, offset: i32) {
+        let shift = i64::from(offset) * 1_000_000;
+        self.index.utc_offset_s = Some(offset);
+        for time in self.index.records.iter_mut().filter_map(|r| r.time_us.as_mut()) {
+            *time -= shift;
+        }
+        self.first_us = self.first_us.map(|us| us - shift);
+        self.last_us = self.last_us.map(|us| us - shift);
+    }
+
     /// Whose start this is.
     pub(crate) fn who(&self) -> Who {
         (self.rank, self.pid.filter(|_| self.rank.is_none()))
@@ -170,14 +201,7 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
     if logs.iter().all(|log| log.index.records.is_empty()) {
         return Err(no_records(&logs));
     }
-    settle_ranks(&mut logs);
-    borrow_offsets(&mut logs);
-    assign_runs(&mut logs);
-    select(&mut logs, options)?;
-    logs.sort_by(|a, b| {
-        let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
-        key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
-    });
+    arrange(&mut logs, options)?;
     let mut trace = Trace {
         logs,
         passed,
@@ -194,6 +218,20 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
     Ok(trace)
 }
 
+/// Settles rank, zone, run and restart of the logs of a job, and keeps those that were asked for, in their order. It
+/// looks at no record but for whether there is one, and at their times where they have to be shifted.
+pub(crate) fn arrange(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
+    settle_ranks(logs);
+    borrow_offsets(logs);
+    assign_runs(logs);
+    select(logs, options)?;
+    logs.sort_by(|a, b| {
+        let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
+        key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
+    });
+    Ok(())
+}
+
 fn no_records(logs: &[Log]) -> Error {
     let mut text = "no record could be read".to_owned();
     for log in logs.iter().take(5) {
@@ -208,19 +246,9 @@ fn no_records(logs: &[Log]) -> Error {
     Error::at(ErrorKind::NotFound, &path, text)
 }
 
-fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
-    let mut log = Log {
-        rank: file.name_rank,
-        file,
-        index: Index::default(),
-        state: LogState::Unreadable,
-        pid: None,
-        run: 0,
-        restart: 0,
-        first_us: None,
-        last_us: None,
-        parent: None,
-    };
+/// Reads one log, by itself.
+pub(crate) fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
+    let mut log = Log::unread(file);
     let view = match log.view() {
         Ok(view) => view,
         Err(error) => {
@@ -230,7 +258,7 @@ fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Log> {
         }
     };
     let how = IndexOptions { verify: options.verify, chunk_len: options.chunk_len };
-    log.index = index::index(&view, log.file.modified_us, how, job)?;
+    log.index = sidecar::index(&log.file, &view, how, options.sidecars, job)?;
     drop(view);
     if log.file.source.is_ok() {
         describe(&mut log);
@@ -325,19 +353,16 @@ fn main_process(index: &Index) -> Option<u64> {
 /// Logs that do not tell how far local time is from UTC take it from those beside them, where all of these
 /// agree: they were written by one job.
 fn borrow_offsets(logs: &mut [Log]) {
-    let mut known: Vec<i32> = logs.iter().filter_map(|log| log.index.utc_offset_s).collect();
-    known.sort_unstable();
-    known.dedup();
-    let &[offset] = known.as_slice() else { return };
-    let shift = i64::from(offset) * 1_000_000;
+    let Some(offset) = common_offset(logs.iter().map(|log| log.index.utc_offset_s)) else { return };
     for log in logs.iter_mut().filter(|log| log.index.utc_offset_s.is_none() && log.first_us.is_some()) {
-        log.index.utc_offset_s = Some(offset);
-        for time in log.index.records.iter_mut().filter_map(|r| r.time_us.as_mut()) {
-            *time -= shift;
-        }
-        log.first_us = log.first_us.map(|us| us - shift);
-        log.last_us = log.last_us.map(|us| us - shift);
+        log.set_offset(offset);
     }
+}
+
+/// The one offset of all logs that tell theirs.
+pub(crate) fn common_offset(offsets: impl Iterator<Item = Option<i32>>) -> Option<i32> {
+    let known: BTreeSet<i32> = offsets.flatten().collect();
+    known.first().copied().filter(|_| known.len() == 1)
 }
 
 /// Logs that were written at the same time, or shortly after each other by different ranks.

@@ -2,8 +2,10 @@
 //! here.
 
 mod errors;
+mod index;
 mod parsers;
 mod run;
+mod select;
 mod table;
 mod trace;
 mod write;
@@ -20,7 +22,11 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::index::write_index;
+    #[pymodule_export]
     use super::parsers::{PyExtras, PyLogRecord, PyLogRecords};
+    #[pymodule_export]
+    use super::select::{PyPart, PySelection, PyVisit, select};
     #[pymodule_export]
     use super::table::PyTable;
     #[pymodule_export]

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::to_py;
+use crate::index::sidecars;
 use crate::parsers::{PyExtras, PyLogRecords};
 use crate::run::run;
 use crate::table::PyTable;
@@ -29,7 +30,7 @@ pub(crate) struct PyTrace {
 
 /// Reads logs.
 #[pyfunction]
-#[pyo3(signature = (paths, *, ranks, latest, verify, threads, max_unpacked, progress))]
+#[pyo3(signature = (paths, *, ranks, latest, verify, threads, max_unpacked, use_index, progress))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
 pub(crate) fn load(
     py: Python<'_>,
@@ -39,18 +40,24 @@ pub(crate) fn load(
     verify: bool,
     threads: Option<NonZeroUsize>,
     max_unpacked: Option<u64>,
+    use_index: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTrace> {
     let options = LoadOptions {
         ranks,
         runs: runs(latest),
-        verify: if verify { Verify::Md5 } else { Verify::Skip },
+        verify: verify_of(verify),
         threads,
         max_unpacked,
+        sidecars: sidecars(use_index),
         ..LoadOptions::default()
     };
     let trace = run(py, threads, progress, move |job| trace::load(&paths, &options, job))?;
     Ok(PyTrace { trace: Arc::new(trace), threads, built: Mutex::default() })
+}
+
+pub(crate) fn verify_of(verify: bool) -> Verify {
+    if verify { Verify::Md5 } else { Verify::Skip }
 }
 
 pub(crate) fn runs(latest: bool) -> Runs {

@@ -12,6 +12,8 @@ mod members;
 mod problem;
 mod record;
 mod scan;
+mod start;
+mod stored;
 mod strings;
 
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +23,9 @@ use rayon::prelude::*;
 pub use problem::{ParserProblem, Problem, ProblemKind, Severity};
 pub use record::{Encoding, KindId, Mark, NONE, Names, PayloadState, Record};
 pub use scan::{Interned, Verify};
+pub(crate) use start::{first_rank, first_records};
+pub(crate) use stored::{Rows, Sections, read_sections, unfit};
+pub use stored::{read_index, write_index};
 pub use strings::Strings;
 
 use crate::error::Result;
@@ -62,7 +67,7 @@ pub struct Index {
     /// Interned file names.
     pub strings: Strings,
     /// Where the members of metrics records stand, by number of the record.
-    members: Vec<(usize, Box<[Member]>)>,
+    pub(crate) members: Vec<(usize, Box<[Member]>)>,
     /// How lines end.
     pub line_end: LineEnd,
     /// Bytes of the file.

@@ -11,7 +11,7 @@ use super::name::{is_trace_name, rank_in_name};
 use super::sniff::{Content, looks_like, sniff};
 use super::source::Source;
 use super::unpack::{Budget, Packing, UnpackError, unpack};
-use super::{InputOptions, LogFile};
+use super::{INDEX_FOLDER, InputOptions, LogFile};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Bytes read to tell what a file is.
@@ -169,6 +169,7 @@ fn list_folder(folder: &Path, files: &mut Vec<(PathBuf, Named)>, passed: &mut Ve
         // `metadata` follows links: a link to a log is a log.
         match fs::metadata(&path) {
             Ok(meta) if meta.is_file() => files.push((path, Named::InFolder)),
+            Ok(meta) if meta.is_dir() && file_name(&path) == INDEX_FOLDER => {}
             Ok(meta) if meta.is_dir() => {
                 let reason = if path.join("compile_directory.json").exists() || path.join(".fasttl").exists() {
                     "a folder with a report"
@@ -195,6 +196,9 @@ fn expand_glob(pattern: &Path, files: &mut Vec<(PathBuf, Named)>, passed: &mut V
         glob::glob(&text).map_err(|e| Error::at(ErrorKind::Option, pattern, format!("is no valid pattern: {e}")))?;
     let before = files.len() + passed.len();
     for path in matches.flatten() {
+        if path.is_dir() && file_name(&path) == INDEX_FOLDER {
+            continue;
+        }
         if path.is_dir() {
             list_folder(&path, files, passed)?;
         } else {

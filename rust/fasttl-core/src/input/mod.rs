@@ -13,10 +13,14 @@ mod unpack;
 pub use find::{Found, Passed, find_logs};
 pub use name::rank_in_name;
 pub use sniff::{Content, looks_like, sniff};
+pub(crate) use source::is_at_rest;
 pub use source::{Source, View};
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Folder beside logs that holds their indexes; see [`crate::sidecar`]. It is never input.
+pub const INDEX_FOLDER: &str = ".fasttl-index";
 
 /// How input is found and opened.
 #[derive(Clone, Debug)]
@@ -27,7 +31,7 @@ pub struct InputOptions {
 }
 
 /// A log that can be read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LogFile {
     /// Path as it was given or found.
     pub path: PathBuf,

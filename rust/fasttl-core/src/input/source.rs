@@ -95,9 +95,7 @@ impl Source {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
         let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        // A time in the future is that of another clock, and says as little about now.
-        let age = SystemTime::now().duration_since(modified).unwrap_or_else(|ahead| ahead.duration());
-        if meta.is_file() && age > SETTLED && !on_network(&file) {
+        if meta.is_file() && is_at_rest(&meta) && !on_network(&file) {
             // The process may move to another folder before the text is asked for.
             let path = std::path::absolute(path)?;
             return Ok(Self::Map { path, len: meta.len(), modified });
@@ -234,6 +232,12 @@ fn on_network(file: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn on_network(_file: &File) -> bool {
     false
+}
+
+/// Whether a file was not written to lately. A time in the future is that of another clock, and says as little about now.
+pub(crate) fn is_at_rest(meta: &fs::Metadata) -> bool {
+    let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    SystemTime::now().duration_since(modified).unwrap_or_else(|ahead| ahead.duration()) > SETTLED
 }
 
 /// When a file was written last, in microseconds since 1970.

@@ -12,7 +12,9 @@ use arrow_array::builder::{BooleanBuilder, ListBuilder, PrimitiveBuilder, String
 use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow_array::{
+    ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, new_null_array,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -67,15 +69,25 @@ struct Pending<'r> {
 pub(crate) struct TableBuilder<'r, R> {
     rows: &'r [R],
     columns: Vec<Pending<'r>>,
+    /// The columns that are made; all when `None`.
+    only: Option<&'r [String]>,
 }
 
 impl<'r, R: Sync> TableBuilder<'r, R> {
     /// A table over `rows`, without columns yet.
     pub(crate) fn new(rows: &'r [R]) -> Self {
-        Self { rows, columns: Vec::new() }
+        Self { rows, columns: Vec::new(), only: None }
+    }
+
+    /// Makes only columns of these names; the others cost nothing.
+    pub(crate) fn only(self, names: &'r [String]) -> Self {
+        Self { only: Some(names), ..self }
     }
 
     fn add(mut self, name: &str, about: &str, make: impl FnOnce(&'r [R]) -> ArrayRef + Send + 'r) -> Self {
+        if self.only.is_some_and(|names| !names.iter().any(|wanted| wanted == name)) {
+            return self;
+        }
         let rows = self.rows;
         let make = Box::new(move || make(rows));
         self.columns.push(Pending { name: name.to_owned(), about: about.to_owned(), make });
@@ -272,8 +284,10 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
             ("table".to_owned(), name.to_owned()),
         ]);
         let schema: SchemaRef = Arc::new(Schema::new_with_metadata(fields, metadata));
+        // Without columns the number of rows still counts.
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         let internal = |e| Error::new(ErrorKind::Internal, format!("table {name} could not be built: {e}"));
-        Ok(Table { name, batch: RecordBatch::try_new(schema, arrays).map_err(internal)? })
+        Ok(Table { name, batch: RecordBatch::try_new_with_options(schema, arrays, &options).map_err(internal)? })
     }
 }
 

@@ -19,6 +19,7 @@ pub use build::{Column, Table};
 pub(crate) use metric_records::MetricRecords;
 pub(crate) use metrics::{FieldPlaces, Fields, Sorted, metrics_fields};
 pub use metrics::{METRIC_FIELDS, MetricField, MetricType};
+pub(crate) use records::record_columns;
 pub(crate) use row::{Row, compile_columns};
 
 use crate::error::Result;

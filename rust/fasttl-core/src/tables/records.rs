@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::TableDef;
 use super::build::{Table, TableBuilder};
-use super::row::{compile_columns, rows};
+use super::row::{Row, compile_columns, rows};
 use crate::error::Result;
 use crate::index::NONE;
 use crate::trace::Trace;
@@ -13,7 +13,12 @@ pub(super) const RECORDS: TableDef = TableDef { name: "records", about: "a log r
 
 fn build(trace: &Trace) -> Result<Table> {
     let rows = rows(trace, |_| true);
-    compile_columns(TableBuilder::new(&rows), |r| *r)
+    record_columns(TableBuilder::new(&rows)).finish(RECORDS.name)
+}
+
+/// The columns of the table, over whichever records.
+pub(crate) fn record_columns<'r>(builder: TableBuilder<'r, Row<'r>>) -> TableBuilder<'r, Row<'r>> {
+    compile_columns(builder, |r| *r)
         .u64("line", "Line of the head in its file, from 1.", |r| Some(r.record.line))
         .u64("offset", "Byte at which the record starts in its (unpacked) file.", |r| Some(r.record.offset))
         .u64("length", "Bytes of the record, head and payload lines.", |r| Some(r.record.len))
@@ -50,5 +55,4 @@ fn build(trace: &Trace) -> Result<Table> {
         .name("state", "verified, unchecked, wrong md5, payload missing, cut short, or no payload.", |r| {
             Some(Cow::Borrowed(r.record.payload.name()))
         })
-        .finish("records")
 }
