@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fasttl import _core
-from fasttl._options import input_paths, thread_count
+from fasttl._inputs import input_paths
+from fasttl._options import thread_count
 
 if TYPE_CHECKING:
     from fasttl._options import PathsInput, Progress

@@ -11,7 +11,7 @@ import click
 
 from fasttl._display import count_text
 from fasttl._index import MISSING, STALE, write_index
-from fasttl._options import THREADS_VARIABLE
+from fasttl._inputs import THREADS_VARIABLE
 from fasttl.cli._common import EXIT_PROBLEMS, progress_bar
 from fasttl.cli._output import FORMATS, Section, render
 

@@ -116,7 +116,7 @@ impl<'a> Scan<'a> {
         let mut len = raw.len();
         if wanted.is_none() || !self.has_md5(raw, wanted) {
             state = PayloadState::WrongMd5;
-            len = if self.check == Check::Skip { len } else { self.torn_payload(raw) };
+            len = if self.check == Check::Skip { len } else { Self::torn_payload(raw) };
             if len < raw.len() {
                 self.note(ProblemKind::TornRecord, len, "another record starts inside this payload");
             } else if at_end && wanted.is_some() {
@@ -158,7 +158,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Looks for a whole record head inside a damaged payload; yields the bytes before it.
-    fn torn_payload(&self, raw: &[u8]) -> usize {
+    fn torn_payload(raw: &[u8]) -> usize {
         let mut from = 0;
         for _ in 0..MOST_LOOKALIKES {
             let Some(at) = find_in_lines(raw, from) else { break };

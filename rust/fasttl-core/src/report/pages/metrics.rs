@@ -214,7 +214,7 @@ pub(crate) fn metrics_page<'a>(
         text(&back.href),
         text(&back.label),
         text(path.file_name().trim_end_matches(".html")),
-        heading(&label, anchor(&id.collapsed().label(), depth), compile),
+        heading(&label, &anchor(&id.collapsed().label(), depth), compile),
         stacks,
         files(site, id.collapsed(), compile.map_or(1, |c| c.metrics.len() + c.backward.len()), path),
         groups(&fields, configs.places(), configured)?,
@@ -224,9 +224,9 @@ pub(crate) fn metrics_page<'a>(
 }
 
 /// Which compile the page is about.
-fn heading(label: &str, href: String, compile: Option<&Compile>) -> Markup {
+fn heading(label: &str, href: &str, compile: Option<&Compile>) -> Markup {
     let mut out = Markup::default();
-    out.tag("<a class=\"mono\" href=\"").text(&href).tag("\">").text(label).tag("</a>");
+    out.tag("<a class=\"mono\" href=\"").text(href).tag("\">").text(label).tag("</a>");
     let Some(compile) = compile else { return out };
     if let Some(name) = compile.name.as_deref().filter(|name| !name.is_empty()) {
         out.tag(" <b class=\"mono\">").text(name).tag("</b>");

@@ -73,7 +73,7 @@ mod tests {
     fn stacks_look_as_the_macros_have_them() {
         let hostile = FrameView::of("/a/<torch>/\"x\"&'.py", Some(3), "<b>");
         let frames = vec![hostile.clone(), FrameView::of("/x/torch/_dynamo/y.py", None, ""), hostile];
-        for frames in [vec![], frames.get(..1).unwrap().to_vec(), frames] {
+        for frames in [vec![], frames[..1].to_vec(), frames] {
             let stack = StackView::from(frames.clone());
             let (mut open, mut folded) = (Markup::default(), Markup::default());
             stack.write(&mut open);
