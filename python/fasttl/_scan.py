@@ -10,7 +10,6 @@ left. polars only hands over filters that look at each row by itself.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fasttl import _core
@@ -202,6 +201,8 @@ def conjuncts(predicate: pl.Expr) -> list[pl.Expr]:
         >>> [str(part) for part in conjuncts((pl.col("a") == 1) & (pl.col("b") > 2))]
         ['[(col("a")) == (dyn int: 1)]', '[(col("b")) > (dyn int: 2)]']
     """
+    import json  # noqa: PLC0415 - the report command does without it
+
     import polars as pl  # noqa: PLC0415 - not needed until here; see fasttl.trace
 
     try:
