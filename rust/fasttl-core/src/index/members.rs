@@ -1,5 +1,6 @@
 //! Where the members of a metrics record's metadata stand, so that nobody has to look for them again.
 
+use std::fmt;
 use std::hash::Hasher;
 use std::ops::Range;
 
@@ -47,6 +48,30 @@ impl Member {
     pub(crate) fn of(self, metadata: &[u8]) -> (&[u8], &[u8]) {
         let slice = |at: u32, len: u32| metadata.get(at as usize..at as usize + len as usize).unwrap_or_default();
         (slice(self.key, self.key_len.into()), slice(self.value, self.value_len))
+    }
+}
+
+/// The members of the metrics records of a log, by number of the record.
+#[derive(Clone, Default)]
+pub(crate) struct Members(Vec<(usize, Box<[Member]>)>);
+
+/// Two indexes of one log are the same, whether the places were found or are to be looked for.
+impl fmt::Debug for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Members")
+    }
+}
+
+impl Members {
+    /// Adds those of a chunk, of which the first record has number `before`.
+    pub(super) fn add(&mut self, before: usize, of_chunk: Vec<(usize, Box<[Member]>)>) {
+        self.0.extend(of_chunk.into_iter().map(|(record, members)| (before + record, members)));
+    }
+
+    /// Those of record number `at`, if they are known.
+    pub(super) fn of(&self, at: usize) -> Option<&[Member]> {
+        let nth = self.0.binary_search_by_key(&at, |(record, _)| *record).ok()?;
+        self.0.get(nth).map(|(_, members)| members.as_ref())
     }
 }
 

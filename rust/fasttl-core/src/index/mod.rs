@@ -33,8 +33,8 @@ use crate::format::compile_id::CompileId;
 use crate::format::payload::{LineEnd, Payload};
 use crate::job::Job;
 use interner::Interner;
-use members::Member;
 pub(crate) use members::key_hash;
+use members::{Member, Members};
 use scan::{Chunk, Scratch};
 
 /// So many chunks for each thread are read before their records are put together.
@@ -67,7 +67,7 @@ pub struct Index {
     /// Interned file names.
     pub strings: Strings,
     /// Where the members of metrics records stand, by number of the record.
-    pub(crate) members: Vec<(usize, Box<[Member]>)>,
+    pub(crate) members: Members,
     /// How lines end.
     pub line_end: LineEnd,
     /// Bytes of the file.
@@ -143,8 +143,7 @@ impl Index {
 
     /// Where the members of record number `at` stand in its metadata, if that is known.
     pub(crate) fn members_of(&self, at: usize) -> Option<&[Member]> {
-        let nth = self.members.binary_search_by_key(&at, |(record, _)| *record).ok()?;
-        self.members.get(nth).map(|(_, members)| members.as_ref())
+        self.members.of(at)
     }
 
     /// Problems that mean a loss.
@@ -209,7 +208,7 @@ impl Join {
         }
         self.lines += chunk.lines;
         let before = self.index.records.len();
-        self.index.members.extend(chunk.members.into_iter().map(|(record, members)| (before + record, members)));
+        self.index.members.add(before, chunk.members);
         self.index.records.append(&mut chunk.records);
         self.index.problems.append(&mut chunk.problems);
         self.strings.append(&mut chunk.strings);

@@ -15,6 +15,7 @@ use arrow_array::types::{Int32Type, Int64Type, UInt8Type, UInt64Type};
 
 pub(crate) use cells::{Cells, Rows, Sections, unfit};
 
+use super::members::Members;
 use super::{Index, Interned, Names, Problem, ProblemKind, Strings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::compile_id::CompileId;
@@ -83,8 +84,8 @@ pub(crate) fn read_sections(sections: &mut Sections, log_len: u64) -> Result<Ind
         problems,
         names: Names { kinds: others, sources, names, ids },
         strings: Strings::new(strings),
-        // They are looked for when they are asked for.
-        members: Vec::new(),
+        // Looked for when they are asked for.
+        members: Members::default(),
         line_end: if about.numbers::<UInt8Type>("crlf")?.value(0) == 0 { LineEnd::Lf } else { LineEnd::CrLf },
         len: about.numbers::<UInt64Type>("length")?.value(0),
         rank: cell(about.maybe::<Int32Type>("rank")?, 0),

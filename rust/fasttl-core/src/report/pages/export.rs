@@ -5,12 +5,10 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::common::{FrameView, Link, Page, Site, clipped, count, plural, size};
+use super::file_list::{Section, directory};
 use super::job::{RankRow, link, list};
 use super::overview::{Fact, Note, Summary, Tile, facts, notes};
-use super::rank::{
-    CompileRow, FileLink, JobLink, Problems, RankInput, Section, compile_rows, compiles_note, directory, links,
-    problems,
-};
+use super::rank::{CompileRow, FileLink, JobLink, Problems, RankInput, compile_rows, compiles_note, links, problems};
 use super::records::{NamesView, RecordsView, names_by_phase, records};
 use super::stack_view::StackView;
 use crate::analysis::export::{Exports, Finding, FindingKind, condition, origin};

@@ -6,6 +6,7 @@ mod code;
 mod common;
 mod export;
 mod failures;
+mod file_list;
 mod guard_tree;
 mod guards;
 mod job;

@@ -1,22 +1,17 @@
 //! `index.html` of one log: its overview, the stack tree, the compiles, problems, and every file.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
-use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten, size};
+use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten};
+use super::file_list::{Section, directory};
 use super::overview::{Fact, Note, Phase, Summary, Tile, export_note, facts, notes, phases, tiles};
 use super::records::{NamesView, OTHER_RECORDS, RecordsView, names_by_phase, records};
 use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
-use crate::analysis::parts::Part;
 use crate::error::Result;
-use crate::format::kind::Kind;
 use crate::index::{Problem, Severity};
 use crate::report::census::Census;
 use crate::report::html::Pages;
-use crate::report::names::RelPath;
-use crate::report::plan::{Entry, Target};
 
 /// Rows of the table of compiles.
 const COMPILES: usize = 200;
@@ -98,32 +93,6 @@ struct Failures {
     failed: usize,
     breaks: usize,
     href: &'static str,
-}
-
-#[derive(Serialize)]
-pub(super) struct Section {
-    label: String,
-    anchor: String,
-    c: String,
-    function: String,
-    status: &'static str,
-    count: usize,
-    files: Vec<FileRow>,
-    provenance: Option<Link>,
-}
-
-#[derive(Serialize)]
-struct FileRow {
-    href: Option<String>,
-    external: Option<String>,
-    name: String,
-    suffix: &'static str,
-    readable: Option<String>,
-    bytes: Option<String>,
-    about: Cow<'static, str>,
-    extra: bool,
-    number: Option<u32>,
-    part: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -239,35 +208,10 @@ pub(super) fn compiles_note(site: &Site<'_>) -> String {
     }
 }
 
-/// Every file by compile.
-pub(super) fn directory(site: &Site<'_>) -> Vec<Section> {
-    site.plan.directory.iter().map(|(id, entries)| section(site, *id, entries)).collect()
-}
-
 /// Whether a link of a log may be one on a page.
 pub(crate) fn is_web(url: &str) -> bool {
     let lower = url.to_ascii_lowercase();
     lower.starts_with("https://") || lower.starts_with("http://")
-}
-
-fn section(site: &Site<'_>, id: crate::format::compile_id::CompileId, entries: &[Entry]) -> Section {
-    let compile = site.compiles.newest(id);
-    let label = id.label();
-    // Forward and backward, or the pieces of a split graph: told apart where there is more than one.
-    let several = entries.iter().filter_map(|entry| site.parts.of(entry.record)).any(|part| part.number > 0);
-    Section {
-        anchor: label.clone(),
-        c: format!("c={id}"),
-        label,
-        function: compile.and_then(|c| c.name.clone()).unwrap_or_default(),
-        status: compile.map_or("", |c| c.status.name()),
-        count: entries.len(),
-        files: entries.iter().map(|entry| file_row(site, entry, several)).collect(),
-        provenance: site.plan.provenance.get(&id).map(|page| Link {
-            href: page.path.href(),
-            label: page.path.file_name().trim_end_matches(".html").to_owned(),
-        }),
-    }
 }
 
 /// The mark that the standard report puts behind caches' files.
@@ -280,32 +224,6 @@ pub(crate) fn cache_mark(path: &str) -> &'static str {
         "\u{2753}"
     } else {
         ""
-    }
-}
-
-fn file_row(site: &Site<'_>, entry: &Entry, several_parts: bool) -> FileRow {
-    let record = site.log.index.records.get(entry.record);
-    let about = match (&entry.parser, record) {
-        (Some(parser), _) => Cow::Owned(format!("Made by the custom parser {parser}.")),
-        (None, Some(record)) => Cow::Borrowed(site.about(record)),
-        (None, None) => Cow::Borrowed(""),
-    };
-    let (href, external, suffix) = match &entry.target {
-        Target::File(path) => (Some(path.href()), None, cache_mark(path.as_str())),
-        Target::Link(url) => (is_web(url).then(|| url.clone()), Some(url.clone()), ""),
-    };
-    let is_link = entry.parser.is_none() && record.is_some_and(|r| r.kind.is(Kind::Link));
-    FileRow {
-        href,
-        external,
-        name: entry.name.clone(),
-        suffix,
-        readable: entry.readable.as_ref().map(RelPath::href),
-        bytes: (!is_link && entry.bytes > 0).then(|| size(entry.bytes)),
-        about,
-        extra: entry.number.is_none(),
-        number: entry.number,
-        part: site.parts.of(entry.record).filter(|_| several_parts).map(Part::label),
     }
 }
 
