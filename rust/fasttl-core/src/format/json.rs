@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use wide::i8x16;
+use super::open::Open;
+use super::vectors::{Bits, special};
 
 /// Deviations from strict JSON that a scan met, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,12 +179,7 @@ impl<'a> Scanner<'a> {
         let rest = self.text.get(self.pos..).unwrap_or_default();
         let (chunks, tail) = rest.as_chunks::<16>();
         for (nth, chunk) in chunks.iter().enumerate() {
-            let bytes = i8x16::new(chunk.map(u8::cast_signed));
-            // As signed numbers, control characters and all that is not ASCII are below the blank.
-            let special = bytes.simd_lt(i8x16::splat(0x20))
-                | bytes.simd_eq(i8x16::splat(b'"'.cast_signed()))
-                | bytes.simd_eq(i8x16::splat(b'\\'.cast_signed()));
-            let mask = special.to_bitmask();
+            let mask = special(chunk);
             if mask != 0 {
                 self.pos += nth * 16 + mask.trailing_zeros() as usize;
                 return;
@@ -386,66 +382,6 @@ impl<'a> Scanner<'a> {
         let key = self.string()?;
         self.expect(b':', "a colon")?;
         Ok(key)
-    }
-}
-
-/// What stands at each of 64 bytes: a bit each, the first byte's the lowest.
-struct Bits {
-    backslashes: u64,
-    quotes: u64,
-    letters_n: u64,
-    /// Control characters and what is not ASCII.
-    unusual: u64,
-}
-
-impl Bits {
-    fn of(block: &[u8; 64]) -> Self {
-        let mut bits = Self { backslashes: 0, quotes: 0, letters_n: 0, unusual: 0 };
-        for (nth, chunk) in block.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = i8x16::new(chunk.map(u8::cast_signed));
-            let equal =
-                |byte: u8| u64::from(bytes.simd_eq(i8x16::splat(byte.cast_signed())).to_bitmask()) << (16 * nth);
-            bits.backslashes |= equal(b'\\');
-            bits.quotes |= equal(b'"');
-            bits.letters_n |= equal(b'n');
-            bits.unusual |= u64::from(bytes.simd_lt(i8x16::splat(0x20)).to_bitmask()) << (16 * nth);
-        }
-        bits
-    }
-}
-
-/// The open brackets around a place, the innermost last: one bit each, set for an object.
-#[derive(Default)]
-struct Open {
-    innermost: u64,
-    depth: usize,
-    /// Whole words of brackets further out; real heads have none.
-    outer: Vec<u64>,
-}
-
-impl Open {
-    fn push(&mut self, is_object: bool) {
-        if self.depth > 0 && self.depth.is_multiple_of(64) {
-            self.outer.push(self.innermost);
-        }
-        self.innermost = self.innermost << 1 | u64::from(is_object);
-        self.depth += 1;
-    }
-
-    /// Whether the innermost one is an object; `None` where all are closed.
-    fn last(&self) -> Option<bool> {
-        (self.depth > 0).then_some(self.innermost & 1 == 1)
-    }
-
-    fn pop(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-        self.innermost >>= 1;
-        if self.depth > 0
-            && self.depth.is_multiple_of(64)
-            && let Some(word) = self.outer.pop()
-        {
-            self.innermost = word;
-        }
     }
 }
 

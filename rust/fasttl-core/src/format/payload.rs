@@ -7,6 +7,8 @@
 use md5::{Digest, Md5};
 use wide::i8x16;
 
+use super::vectors::equal;
+
 /// Bytes that are gathered before they are hashed.
 const HASHED_AT_ONCE: usize = 64 << 10;
 
@@ -63,11 +65,6 @@ pub fn tabbed_lines(bytes: &[u8]) -> (usize, u64) {
         }
     }
     (bytes.len(), line_feeds)
-}
-
-/// Which of 16 bytes are `byte`: all ones for each that is.
-fn equal(bytes: &[u8; 16], byte: u8) -> i8x16 {
-    i8x16::new(bytes.map(u8::cast_signed)).simd_eq(i8x16::splat(byte.cast_signed()))
 }
 
 /// The quick part of [`tabbed_lines`]: blocks of 64 bytes in which the lines do not end, as far as there are such.
