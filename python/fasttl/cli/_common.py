@@ -145,6 +145,17 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, value: str | None) 
         raise click.BadParameter(str(error)) from error
 
 
+# How many threads do the work.
+threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    envvar=THREADS_VARIABLE,
+    show_envvar=True,
+    help="Worker threads; one for each core unless told.",
+)
+
+
 def input_options(command: Function) -> Function:
     """Add the argument PATH and the options that say what to read."""
     decorators: list[Callable[[Any], Any]] = [
@@ -156,14 +167,7 @@ def input_options(command: Function) -> Function:
             metavar="LIST",
             help="Read these ranks only, such as 0-7,64,none; none stands for logs without a rank.",
         ),
-        click.option(
-            "--threads",
-            type=click.IntRange(min=1),
-            metavar="N",
-            envvar=THREADS_VARIABLE,
-            show_envvar=True,
-            help="Worker threads; one for each core unless told.",
-        ),
+        threads_option,
         click.option(
             "--max-unpacked",
             callback=_read_size,

@@ -11,8 +11,7 @@ import click
 
 from fasttl._display import count_text
 from fasttl._index import MISSING, STALE, write_index
-from fasttl._inputs import THREADS_VARIABLE
-from fasttl.cli._common import EXIT_PROBLEMS, progress_bar
+from fasttl.cli._common import EXIT_PROBLEMS, progress_bar, threads_option
 from fasttl.cli._output import FORMATS, Section, render
 
 COLUMNS = ("state", "log_bytes", "index_bytes", "log", "detail")
@@ -37,14 +36,7 @@ Examples:
 @click.option("--force", is_flag=True, help="Write all, also those that hold.")
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 if one does not hold or is missing.")
 @click.option("--no-verify", is_flag=True, help="Leave out the md5 of payloads; reports then still read the logs.")
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    envvar=THREADS_VARIABLE,
-    show_envvar=True,
-    help="Worker threads; one for each core unless told.",
-)
+@threads_option
 @click.option(
     "--format", "layout", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print."
 )
