@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fasttl_core::select::{Part, Selection, Visit, Wanted, open};
-use fasttl_core::trace::LoadOptions;
 use pyo3::prelude::*;
 
 use crate::errors::to_py;
-use crate::index::sidecars;
 use crate::run::run;
 use crate::table::PyTable;
-use crate::trace::{runs, verify_of};
+use crate::trace::load_options;
 
 /// Logs in their order, most of them not read.
 #[pyclass(name = "Selection", module = "fasttl._core", frozen)]
@@ -49,15 +47,7 @@ pub(crate) fn select(
     max_unpacked: Option<u64>,
     use_index: bool,
 ) -> PyResult<PySelection> {
-    let options = LoadOptions {
-        ranks,
-        runs: runs(latest),
-        verify: verify_of(verify),
-        threads,
-        max_unpacked,
-        sidecars: sidecars(use_index),
-        ..LoadOptions::default()
-    };
+    let options = load_options(ranks, latest, verify, threads, max_unpacked, use_index);
     let selection = run(py, threads, None, move |job| open(&paths, &options, job))?;
     Ok(PySelection { selection: Arc::new(selection), threads })
 }

@@ -43,7 +43,21 @@ pub(crate) fn load(
     use_index: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyTrace> {
-    let options = LoadOptions {
+    let options = load_options(ranks, latest, verify, threads, max_unpacked, use_index);
+    let trace = run(py, threads, progress, move |job| trace::load(&paths, &options, job))?;
+    Ok(PyTrace { trace: Arc::new(trace), threads, built: Mutex::default() })
+}
+
+/// What to read, from the keywords that `load` and `select` share.
+pub(crate) fn load_options(
+    ranks: Option<Vec<Option<i32>>>,
+    latest: bool,
+    verify: bool,
+    threads: Option<NonZeroUsize>,
+    max_unpacked: Option<u64>,
+    use_index: bool,
+) -> LoadOptions {
+    LoadOptions {
         ranks,
         runs: runs(latest),
         verify: verify_of(verify),
@@ -51,9 +65,7 @@ pub(crate) fn load(
         max_unpacked,
         sidecars: sidecars(use_index),
         ..LoadOptions::default()
-    };
-    let trace = run(py, threads, progress, move |job| trace::load(&paths, &options, job))?;
-    Ok(PyTrace { trace: Arc::new(trace), threads, built: Mutex::default() })
+    }
 }
 
 pub(crate) fn verify_of(verify: bool) -> Verify {
