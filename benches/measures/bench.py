@@ -6,16 +6,20 @@ import json
 import statistics
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from measures import reports
 from measures.budgets import Verdict, number, verdict
-from measures.process import output
+from measures.process import in_turn, output, settle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from measures.inputs import Inputs
 
+T = TypeVar("T")
 WORKERS: Final = Path(__file__).resolve().parents[1] / "workers"
 
 
@@ -81,6 +85,20 @@ class Bench:
     def say(self, text: str) -> None:
         """Print a line at once, since a run takes minutes."""
         print(text, flush=True)
+
+    def settle(self) -> None:
+        """Make the memory that the next process takes ready; see `measures.process.settle`."""
+        if self.judged:
+            settle()
+
+    def in_turn(self, actions: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
+        """Do things by turns, each as often as the run wants, with memory at hand; see `measures.process.in_turn`."""
+
+        def settled(action: Callable[[], T]) -> T:
+            self.settle()
+            return action()
+
+        return in_turn({name: partial(settled, action) for name, action in actions.items()}, self.runs)
 
     def report_seconds(self, log: Path, *extra: str) -> float:
         """Write the report of an input with fasttl and give the time of the whole process."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from measures import reports
 from measures.budgets import number
 from measures.inputs import bytes_of
-from measures.process import OutOfTimeError, Run, find_tool, in_turn, measure, medians
+from measures.process import OutOfTimeError, Run, find_tool, measure, medians
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,12 +143,13 @@ def compare(bench: Bench, name: str, log: Path, *, patient: bool = False) -> Com
             given_up = True
         else:
             copy = bench.tmp / "copy"
+            bench.settle()
             found.copy_s.append(measure([copier, "-r", str(outs["tlparse"]), str(copy)]).wall_s)
             shutil.rmtree(copy)
         finally:
             shutil.rmtree(outs["tlparse"], ignore_errors=True)
 
-    in_turn({"fasttl": ours, "tlparse": peer}, bench.runs)
+    bench.in_turn({"fasttl": ours, "tlparse": peer})
     reports.check_complete(trees["fasttl"], trees["tlparse"], found.input_bytes)
     bench.say(found.line())
     return found

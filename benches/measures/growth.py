@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from measures.bench import timing
 from measures.budgets import doublings, number
 from measures.inputs import bytes_of
-from measures.process import cores, in_turn
+from measures.process import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def run(bench: Bench) -> dict[str, Any]:
     facts = {}
     for key, (inputs, action) in series.items():
         actions = {f"{number(bytes_of(log) / 1e6)} MB": partial(action, log) for log in inputs}
-        done = in_turn(actions, bench.runs)
+        done = bench.in_turn(actions)
         middle = [statistics.median(runs) for runs in done.values()]
         found = doublings([bytes_of(log) for log in inputs], middle)
         bench.say("  " + "   ".join(f"{name} {seconds:.3f} s" for name, seconds in zip(done, middle, strict=True)))
@@ -73,7 +73,7 @@ def run_threads(bench: Bench) -> dict[str, Any]:
     facts = {}
     for name, (action, path) in works.items():
         actions = {str(count): partial(action, path, "--threads", str(count)) for count in counts}
-        done = in_turn(actions, bench.runs)
+        done = bench.in_turn(actions)
         facts[name] = {"input_bytes": bytes_of(path), "times": {count: timing(runs) for count, runs in done.items()}}
         middle = {count: statistics.median(runs) for count, runs in done.items()}
         bench.say("  " + "   ".join(f"{name}, threads {count}: {middle[count]:.3f} s" for count in middle))

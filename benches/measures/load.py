@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from measures.bench import WORKERS, timing
-from measures.process import BenchError, find_tool, in_turn, measure, output
+from measures.process import BenchError, find_tool, measure, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def run(bench: Bench) -> dict[str, Any]:
     scaled = f"json in a loop ({bench.sizes.lines / 1e6:g} MB, scaled)"
     actions[scaled] = lambda: lines_seconds("json", part) * scale
     facts: dict[str, Any] = {"input_bytes": log.stat().st_size, "records": records, "times": {}}
-    for name, runs in in_turn(actions, bench.runs).items():
+    for name, runs in bench.in_turn(actions).items():
         facts["times"][name] = timing(runs)
         bench.say(f"  {name:42} {statistics.median(runs):8.3f} s")
     middle = {name: found["median_s"] for name, found in facts["times"].items()}

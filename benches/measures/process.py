@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MEMORY: Final = Path("/dev/shm")  # noqa: S108  (private files and folders are made in it)
 SAMPLE_S: Final = 0.003
+# More than a measured process takes, and written in pieces.
+SETTLED_BYTES: Final = 2 * 10**9
+PIECE: Final = bytes(1 << 20)
 T = TypeVar("T")
 
 
@@ -73,6 +76,21 @@ def cores() -> int:
 def memory_folder() -> Path:
     """Give a folder in memory, else the one for temporary files."""
     return MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())
+
+
+def settle() -> None:
+    """Make sure that the memory which the next process takes is at hand.
+
+    A virtual machine may give free memory back to its host, and gets it again page by page when it is used: a second
+    for each gigabyte, which would be most of the time of a quick program, and says nothing of the program. So as much
+    as any of them needs is used and freed before each of them starts. Nothing is done where little memory is free.
+    """
+    folder = memory_folder()
+    if shutil.disk_usage(folder).free < 4 * SETTLED_BYTES or folder != MEMORY:
+        return
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        for _ in range(SETTLED_BYTES // len(PIECE)):
+            file.write(PIECE)
 
 
 def measure(command: list[str], limit_s: float | None = None, watch: Callable[[int], None] | None = None) -> Run:

@@ -161,6 +161,8 @@ class Trace:
         inductor_provenance: bool,
         custom_header_html: str,
         command: str,
+        raw_log: str,
+        max_memory: int | None,
         extras: Extras,
         progress: Callable[[int, int], None] | None,
     ) -> Report:
@@ -175,6 +177,8 @@ class Trace:
             inductor_provenance: Write the provenance pages of every compile id.
             custom_header_html: HTML for the top of the index pages.
             command: What was typed, for the page's header.
+            raw_log: How logs get into the report: "copy", "link" or "skip".
+            max_memory: Bytes that the process may take; None for 200 MiB.
             extras: What custom parsers made; it is empty afterwards. Their failures
                 become rows of the table ``problems``, in place of earlier ones.
             progress: Called with bytes done and bytes in all.
@@ -540,6 +544,8 @@ def write_report(
     inductor_provenance: bool,
     custom_header_html: str,
     command: str,
+    raw_log: str,
+    max_memory: int | None,
     threads: int | None,
     max_unpacked: int | None,
     progress: Callable[[int, int], None] | None,
@@ -558,6 +564,8 @@ def write_report(
         inductor_provenance: Write the pages that tie graphs to code for every id.
         custom_header_html: HTML for the top of the index pages, inserted as it is.
         command: What was typed, for the page's header.
+        raw_log: How logs get into the report: "copy", "link" or "skip".
+        max_memory: Bytes that the process may take; None for 200 MiB.
         threads: Worker threads; see `load`.
         max_unpacked: Limit in bytes; see `load`.
         progress: Called with bytes done and bytes in all.

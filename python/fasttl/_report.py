@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from fasttl import _core
 from fasttl._find_parsers import find_parsers
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fasttl.plugins import Parser
 
     ParsersInput: TypeAlias = bool | Iterable[Parser]
+    RawLog: TypeAlias = Literal["copy", "link", "skip"]
 
 COMMAND = "fasttl.write_report (Python)"
 
@@ -32,6 +33,8 @@ class Writing(NamedTuple):
     inductor_provenance: bool
     custom_header_html: str
     command: str
+    raw_log: RawLog = "copy"
+    max_memory: int | None = None
 
 
 def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
@@ -46,9 +49,11 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
     export: bool = False,
     inductor_provenance: bool = False,
     custom_header_html: str = "",
+    raw_log: RawLog = "copy",
     parsers: ParsersInput = True,
     threads: int | None = None,
     max_unpacked: int | str | None = None,
+    max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> _core.Report:
     """Write the compile report of a trace as a tree of HTML pages.
@@ -73,11 +78,19 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
             every compile id, under the standard report's names.
         custom_header_html: HTML of your own for the top of the index pages. It is
             inserted as it is, and its inline styles and scripts run.
+        raw_log: How each log gets into the report as ``raw.log``: "copy" (which shares
+            the bytes where the file system can do that), "link" (a hard link: whoever
+            changes the one changes the other; a log that may still grow is copied), or
+            "skip".
         parsers: True for the custom parsers that are registered in this process or
             installed, False for none, else the parsers to run; see `parser`.
         threads: Worker threads; ``$FASTTL_THREADS``, else one for each core.
         max_unpacked: Limit for what compressed inputs unpack to, in bytes or as
             text such as ``"64G"``.
+        max_memory: Memory that the process may take, beside the logs' own pages, such
+            as ``"500M"``; 200 MB unless told. Of many logs only so many are kept as
+            fit, and the others are read twice. One log that needs more takes it, and
+            so do custom parsers, which want all logs at once.
         progress: Called about ten times a second as ``progress(done, total)``, in
             bytes of input, each counted when it is read and when it is written; it
             stands at the half while parsers run. What it raises ends the work.
@@ -102,7 +115,7 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         >>> os.path.relpath(report.index)
         'report/index.html'
     """
-    from fasttl._options import make_request  # noqa: PLC0415 - the command line has checked its options by itself
+    from fasttl._options import byte_count, make_request  # noqa: PLC0415 - the command line has checked its options by itself
 
     request = make_request(path, ranks=ranks, latest=latest, threads=threads, max_unpacked=max_unpacked)
     writing = Writing(
@@ -114,6 +127,8 @@ def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         inductor_provenance=inductor_provenance,
         custom_header_html=custom_header_html,
         command=COMMAND,
+        raw_log=raw_log,
+        max_memory=byte_count(max_memory),
     )
     return write(request, writing, parsers=parsers, progress=progress)
 

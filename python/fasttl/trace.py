@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fasttl import _core
     from fasttl._installed_parsers import Broken
     from fasttl._options import PathInput, Progress
-    from fasttl._report import ParsersInput
+    from fasttl._report import ParsersInput, RawLog
     from fasttl._rows import Row
     from fasttl.plugins import Parser
 
@@ -341,6 +341,7 @@ class Trace:
         export: bool = False,
         inductor_provenance: bool = False,
         custom_header_html: str = "",
+        raw_log: RawLog = "copy",
         parsers: ParsersInput = True,
         progress: Progress | None = None,
     ) -> _core.Report:
@@ -372,6 +373,7 @@ class Trace:
             inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
             command=COMMAND,
+            raw_log=raw_log,
         )
         found, broken = find_parsers(parsers)
         try:

@@ -352,3 +352,45 @@ def test_the_group_can_be_used_from_another_program(example, tmp_path):
     assert status == 0
     with pytest.raises(fasttl.TraceNotFoundError):
         cli.main(["no such path"], prog_name="fasttl", standalone_mode=False)
+
+
+@pytest.mark.parametrize("how", ["copy", "link", "skip"])
+def test_the_log_is_copied_linked_or_left_out(run, example, tmp_path, how):
+    log = tmp_path / "rank_0.log"
+    shutil.copyfile(next(example.glob("*rank_0*.log")), log)
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    result = run(log, "-o", tmp_path / "out", "--raw-log", how)
+    assert (result.exit_code, result.stderr) == (0, "")
+    raw = tmp_path / "out" / "raw.log"
+    assert raw.exists() == (how != "skip")
+    assert (how == "link") == (raw.exists() and raw.samefile(log))
+    names = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert ('href="raw.log"' in names) == (how != "skip")
+
+
+def test_a_log_that_may_grow_is_copied_and_no_link(run, example, tmp_path):
+    log = tmp_path / "rank_0.log"
+    shutil.copyfile(next(example.glob("*rank_0*.log")), log)
+    result = run(log, "-o", tmp_path / "out", "--raw-log", "link")
+    assert result.exit_code == 0
+    assert "rank_0.log: raw.log is a copy and no link" in result.stderr
+    assert not (tmp_path / "out" / "raw.log").samefile(log)
+
+
+def test_a_report_takes_little_memory_where_it_is_told(run, example, tmp_path):
+    assert run(example, "-o", tmp_path / "usual").exit_code == 0
+    assert run(example, "-o", tmp_path / "small", "--max-memory", "1K").exit_code == 0
+    usual, small = (sorted(p for p in (tmp_path / name).rglob("*") if p.is_file()) for name in ("usual", "small"))
+    assert [p.relative_to(tmp_path / "usual") for p in usual] == [p.relative_to(tmp_path / "small") for p in small]
+    assert run(example, "-o", tmp_path / "none", "--max-memory", "little").exit_code == 2
+
+
+def test_the_same_from_python(example, tmp_path):
+    fasttl.write_report(example, tmp_path / "out", raw_log="skip", max_memory="300M")
+    assert not (tmp_path / "out" / "rank_0" / "raw.log").exists()
+    fasttl.load(example).write_report(tmp_path / "again", raw_log="skip")
+    assert not (tmp_path / "again" / "rank_0" / "raw.log").exists()
+    with pytest.raises(fasttl.OptionError, match="raw_log must be one of copy, link, skip"):
+        fasttl.write_report(example, tmp_path / "bad", raw_log="symlink")
+    with pytest.raises(fasttl.OptionError, match="not a size"):
+        fasttl.write_report(example, tmp_path / "bad", max_memory="much")

@@ -20,3 +20,4 @@ mod ranks;
 mod report;
 mod stored;
 mod tables;
+mod writing;

@@ -134,7 +134,8 @@ def _read_ranks(_ctx: click.Context, _param: click.Parameter, value: str | None)
         raise click.BadParameter(str(error)) from error
 
 
-def _read_size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+def read_size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """Turn the text of an option such as 500M into bytes."""
     if value is None:
         return None
     from fasttl._options import byte_count  # noqa: PLC0415 - most command lines set no limit
@@ -170,7 +171,7 @@ def input_options(command: Function) -> Function:
         threads_option,
         click.option(
             "--max-unpacked",
-            callback=_read_size,
+            callback=read_size,
             metavar="SIZE",
             help="Limit for what compressed inputs unpack to, such as 500M; 64G unless told.",
         ),

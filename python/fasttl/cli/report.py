@@ -22,6 +22,7 @@ from fasttl.cli._common import (
     input_options,
     note,
     progress_bar,
+    read_size,
     warn,
 )
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fasttl import _core
+    from fasttl._report import RawLog
 
 EXAMPLES = """\b
 Examples:
@@ -70,6 +72,19 @@ Examples:
     is_flag=True,
     help="Write the pages that tie graphs to generated code for every compile id.",
 )
+@click.option(
+    "--raw-log",
+    type=click.Choice(["copy", "link", "skip"]),
+    default="copy",
+    show_default=True,
+    help="How each log gets into the report: as a copy, as a hard link (a change of one changes the other), or not.",
+)
+@click.option(
+    "--max-memory",
+    callback=read_size,
+    metavar="SIZE",
+    help="Memory to take, such as 500M; 200M unless told. Of many logs, those that do not fit are read twice.",
+)
 @click.option("--all-ranks-html", is_flag=True, help="Write the landing page of a job even for one log.")
 @click.pass_context
 def report(  # noqa: PLR0913 - one parameter for each flag
@@ -89,6 +104,8 @@ def report(  # noqa: PLR0913 - one parameter for each flag
     no_parsers: bool,
     verbose: bool,
     plain_text: bool,
+    raw_log: RawLog,
+    max_memory: int | None,
     all_ranks_html: bool,
     export: bool,
     inductor_provenance: bool,
@@ -109,6 +126,8 @@ def report(  # noqa: PLR0913 - one parameter for each flag
             inductor_provenance=inductor_provenance,
             custom_header_html=custom_header_html,
             command=shlex.join(ctx.meta.get(COMMAND_LINE, ["fasttl"])),
+            raw_log=raw_log,
+            max_memory=max_memory,
         )
         result = write(request, writing, parsers=not no_parsers, progress=progress)
     for message in result.messages:

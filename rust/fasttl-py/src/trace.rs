@@ -149,7 +149,7 @@ impl PyTrace {
 
     #[pyo3(signature = (
         out, *, overwrite, plain_text, all_ranks_html, export, inductor_provenance, custom_header_html, command,
-        extras, progress
+        raw_log, max_memory, extras, progress
     ))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
     #[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function")]
@@ -164,6 +164,8 @@ impl PyTrace {
         inductor_provenance: bool,
         custom_header_html: String,
         command: OsString,
+        raw_log: String,
+        max_memory: Option<u64>,
         extras: &PyExtras,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyReport> {
@@ -176,6 +178,8 @@ impl PyTrace {
             inductor_provenance,
             custom_header_html,
             command,
+            raw_log,
+            max_memory,
         };
         write_loaded(py, self, keywords, extras, progress)
     }

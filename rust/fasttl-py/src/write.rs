@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fasttl_core::index::Verify;
-use fasttl_core::report::{self, CodeStyle, Layout, Mode, Overwrite, Provenance, Report, ReportOptions};
-use fasttl_core::trace::{self, LoadOptions};
+use fasttl_core::error::{Error, ErrorKind};
+use fasttl_core::report::{self, CodeStyle, Layout, Mode, Overwrite, Provenance, RawLog, Report, ReportOptions};
 use pyo3::prelude::*;
 
+use crate::errors::to_py;
 use crate::parsers::PyExtras;
 use crate::run::run;
-use crate::trace::{PyTrace, runs};
+use crate::trace::{PyTrace, load_options};
 
 /// What was written.
 #[pyclass(name = "Report", module = "fasttl._core", frozen)]
@@ -29,11 +29,18 @@ pub(crate) struct ReportKeywords {
     pub(crate) inductor_provenance: bool,
     pub(crate) custom_header_html: String,
     pub(crate) command: OsString,
+    pub(crate) raw_log: String,
+    pub(crate) max_memory: Option<u64>,
 }
 
 impl ReportKeywords {
-    fn options(self) -> ReportOptions {
-        ReportOptions {
+    fn options(self) -> PyResult<ReportOptions> {
+        let raw_log = RawLog::ALL.iter().find(|(name, _)| *name == self.raw_log);
+        let (_, raw_log) = *raw_log.ok_or_else(|| {
+            let names = RawLog::ALL.map(|(name, _)| name).join(", ");
+            to_py(&Error::new(ErrorKind::Option, format!("raw_log must be one of {names}, not {:?}", self.raw_log)))
+        })?;
+        Ok(ReportOptions {
             out: self.out,
             overwrite: if self.overwrite { Overwrite::Replace } else { Overwrite::Refuse },
             code: if self.plain_text { CodeStyle::PlainText } else { CodeStyle::Page },
@@ -42,8 +49,10 @@ impl ReportKeywords {
             layout: if self.all_ranks_html { Layout::LandingPage } else { Layout::ByCount },
             header_html: self.custom_header_html,
             command: self.command.into_string().unwrap_or_else(|raw| raw.to_string_lossy().into_owned()),
+            raw_log,
+            max_memory: self.max_memory,
             ..ReportOptions::default()
-        }
+        })
     }
 }
 
@@ -57,7 +66,7 @@ pub(crate) fn write_loaded(
 ) -> PyResult<PyReport> {
     let (extras, problems) = extras.take();
     trace.set_parser_problems(problems);
-    let options = ReportOptions { extras: Arc::new(extras), ..keywords.options() };
+    let options = ReportOptions { extras: Arc::new(extras), ..keywords.options()? };
     let read = Arc::clone(&trace.trace);
     Ok(PyReport(run(py, trace.threads, progress, move |job| report::write_report(&read, &options, job))?))
 }
@@ -66,7 +75,7 @@ pub(crate) fn write_loaded(
 #[pyfunction]
 #[pyo3(signature = (
     paths, out, *, ranks, latest, overwrite, plain_text, all_ranks_html, export,
-    inductor_provenance, custom_header_html, command, threads, max_unpacked, progress
+    inductor_provenance, custom_header_html, command, raw_log, max_memory, threads, max_unpacked, progress
 ))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of a Python function")]
 #[expect(clippy::fn_params_excessive_bools, reason = "the keywords of a Python function")]
@@ -83,12 +92,13 @@ pub(crate) fn write_report(
     inductor_provenance: bool,
     custom_header_html: String,
     command: OsString,
+    raw_log: String,
+    max_memory: Option<u64>,
     threads: Option<NonZeroUsize>,
     max_unpacked: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyReport> {
-    let input =
-        LoadOptions { ranks, runs: runs(latest), verify: Verify::Md5, threads, max_unpacked, ..LoadOptions::default() };
+    let input = load_options(ranks, latest, true, threads, max_unpacked, true);
     let keywords = ReportKeywords {
         out,
         overwrite,
@@ -98,13 +108,11 @@ pub(crate) fn write_report(
         inductor_provenance,
         custom_header_html,
         command,
+        raw_log,
+        max_memory,
     };
-    let options = keywords.options();
-    let work = move |job: &fasttl_core::job::Job| {
-        let trace = trace::load(&paths, &input, job)?;
-        report::write_report(&trace, &options, job)
-    };
-    Ok(PyReport(run(py, threads, progress, work)?))
+    let options = keywords.options()?;
+    Ok(PyReport(run(py, threads, progress, move |job| report::read_and_write(&paths, &input, &options, job))?))
 }
 
 #[pymethods]

@@ -13,6 +13,7 @@ pub mod graphs;
 pub mod parts;
 pub(crate) mod provenance;
 pub mod ranks;
+pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
 mod tensors;

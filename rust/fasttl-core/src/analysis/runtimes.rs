@@ -88,8 +88,8 @@ pub fn read_record(log: &Log, bytes: &[u8], at: usize) -> std::result::Result<Ve
     }
 }
 
-/// Numbers are kept digit by digit.
-fn read(text: &[u8]) -> std::result::Result<Vec<Op>, String> {
+/// The operations that a payload has. Numbers are kept digit by digit.
+pub(crate) fn read(text: &[u8]) -> std::result::Result<Vec<Op>, String> {
     json::only_value(text).map_err(|_| "the record is no JSON".to_owned())?;
     let ops = json::member(text, b"ops").and_then(json::elements);
     let ops = ops.ok_or_else(|| "the record has no list of operations".to_owned())?;

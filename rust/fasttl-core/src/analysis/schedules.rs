@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::parts::{Part, Parts, part_columns, parts};
+use super::read_graphs::ReadGraphs;
 use crate::error::Result;
+use crate::format::compared;
 use crate::format::compile_id::CompileId;
 use crate::format::kind::Kind;
 use crate::format::output_code::{self, is_wait};
-use crate::format::{compared, fx_graph};
 use crate::index::{KindId, Record};
 use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
@@ -95,8 +96,14 @@ struct Found {
     other_code: Option<usize>,
 }
 
-/// The schedules of a log by try of a compile: generation and id with attempt, each in the order of its graphs.
-pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, CompileId), Vec<Schedule>> {
+/// The schedules of a log by try of a compile: generation and id with attempt, each in the order of its graphs. `read`
+/// keeps its graphs.
+pub(crate) fn schedules(
+    log: &Log,
+    bytes: &[u8],
+    parts: &Parts,
+    read: &ReadGraphs,
+) -> BTreeMap<(u32, CompileId), Vec<Schedule>> {
     let mut by_part: BTreeMap<(u32, CompileId), BTreeMap<u32, Found>> = BTreeMap::new();
     let mut graphs: BTreeMap<(u32, CompileId), Vec<usize>> = BTreeMap::new();
     for (at, record) in log.index.records.iter().enumerate() {
@@ -120,7 +127,7 @@ pub fn schedules(log: &Log, bytes: &[u8], parts: &Parts) -> BTreeMap<(u32, Compi
         all.insert(key, found.into_values().flat_map(|found| of_part(log, bytes, &found)).collect());
     }
     for (key, records) in graphs {
-        all.entry(key).or_insert_with(|| of_graphs(log, bytes, &records));
+        all.entry(key).or_insert_with(|| of_graphs(log, bytes, &records, read));
     }
     all
 }
@@ -211,16 +218,15 @@ fn in_code(log: &Log, record: &Record, bytes: &[u8]) -> Calls {
         .ok_or_else(|| "its code is not Python of Inductor's".to_owned())
 }
 
-fn of_graphs(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<Schedule> {
+fn of_graphs(log: &Log, bytes: &[u8], records: &[usize], read: &ReadGraphs) -> Vec<Schedule> {
     let kind = |at: usize| log.index.records.get(at).map(|r| r.kind);
     let has_aot = records.iter().any(|at| kind(*at) != Some(KindId::Known(Kind::DynamoOutputGraph)));
     let wanted = records.iter().copied();
     let wanted = wanted.filter(|at| !has_aot || kind(*at) != Some(KindId::Known(Kind::DynamoOutputGraph)));
     let schedule = |at: usize| {
         let record = log.index.records.get(at)?;
-        let text = record.payload.is_whole().then(|| log.index.payload(record, bytes).text());
-        let graph = text.and_then(|text| fx_graph::parse(&text));
-        let ops = graph.map(|graph| graph.calls.into_iter().filter(|call| is_collective(call)).collect());
+        let graph = read.of(log, record, bytes);
+        let ops = graph.map(|graph| graph.collectives.clone());
         let ops: Ops = ops.ok_or_else(|| "its graph could not be read".to_owned());
         let parity = match &ops {
             Ok(ops) if ops.is_empty() => Parity::Nothing,
@@ -232,10 +238,6 @@ fn of_graphs(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<Schedule> {
     wanted.filter_map(schedule).collect()
 }
 
-fn is_collective(call: &str) -> bool {
-    call.starts_with("torch.ops._c10d_functional.") || call.starts_with("torch.ops._c10d_functional_autograd.")
-}
-
 struct OpRow<'t> {
     row: Row<'t>,
     schedule: &'t Schedule,
@@ -245,9 +247,10 @@ struct OpRow<'t> {
 
 fn build(trace: &Trace) -> Result<Table> {
     let mut all: Vec<(Row<'_>, Schedule)> = Vec::new();
+    let read = ReadGraphs::default();
     for (file, log) in (0..).zip(&trace.logs) {
         let view = log.view()?;
-        for schedule in schedules(log, &view, &parts(log, &view)).into_values().flatten() {
+        for schedule in schedules(log, &view, &parts(log, &view), &read).into_values().flatten() {
             if let Some(record) = log.index.records.get(schedule.record) {
                 all.push((Row { file, log, record }, schedule));
             }

@@ -68,6 +68,11 @@ impl Members {
         self.0.extend(of_chunk.into_iter().map(|(record, members)| (before + record, members)));
     }
 
+    /// About how many bytes they take.
+    pub(crate) fn memory(&self) -> usize {
+        self.0.iter().map(|entry| size_of_val(entry) + size_of_val(entry.1.as_ref())).sum()
+    }
+
     /// Those of record number `at`, if they are known.
     pub(super) fn of(&self, at: usize) -> Option<&[Member]> {
         let nth = self.0.binary_search_by_key(&at, |(record, _)| *record).ok()?;

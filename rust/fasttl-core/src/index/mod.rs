@@ -128,7 +128,12 @@ pub fn index(bytes: &[u8], modified_us: i64, options: IndexOptions, job: &Job) -
 impl Index {
     /// The payload of a record, as it stands in the file's bytes.
     pub fn payload<'a>(&self, record: &Record, bytes: &'a [u8]) -> Payload<'a> {
-        Payload::new(range(bytes, record.payload_range()), self.line_end)
+        self.payload_at(record.payload_range(), bytes)
+    }
+
+    /// The payload whose lines start and end at these bytes; see [`Record::payload_range`].
+    pub(crate) fn payload_at<'a>(&self, place: (u64, u64), bytes: &'a [u8]) -> Payload<'a> {
+        Payload::new(range(bytes, place), self.line_end)
     }
 
     /// The metadata of a record: the value of its kind's key.

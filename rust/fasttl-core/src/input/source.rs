@@ -183,6 +183,11 @@ impl Source {
         }
     }
 
+    /// Makes sure that what stands at `path` is the file that was opened.
+    pub(crate) fn check(&self, path: &Path) -> Result<()> {
+        self.reopen(path, Growth::Refused).map(drop)
+    }
+
     /// Opens the file again and makes sure that it is what it was.
     fn reopen(&self, path: &Path, growth: Growth) -> Result<File> {
         let file = File::open(path).map_err(|e| Error::io(ErrorKind::Changed, path, "is gone", e))?;

@@ -4,26 +4,25 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rayon::prelude::*;
 use serde_json::json;
 
-use super::names::RelPath;
+use super::pieces::Pieces;
 use super::places::Place;
 use super::tree::Tree;
-use crate::analysis::parts::{Part, parts};
+use crate::analysis::parts::Part;
 use crate::analysis::ranks::{Facts, ScheduleFact};
-use crate::analysis::runtimes::{GraphOps, runtimes};
+use crate::analysis::runtimes::GraphOps;
 use crate::analysis::schedules::{Parity, ScheduleSource};
 use crate::error::Result;
 use crate::trace::Log;
 
-/// A log that has a place in the job's files.
+/// A log that has a place in the job's files: the newest start of a rank; where no log has a rank, of a process.
 #[derive(Clone, Copy)]
 pub(super) struct Ranked<'a> {
     /// Number of the log.
-    at: usize,
-    log: &'a Log,
-    place: &'a Place,
+    pub(super) at: usize,
+    pub(super) log: &'a Log,
+    pub(super) place: &'a Place,
 }
 
 /// Which of the job's files there are.
@@ -35,80 +34,47 @@ pub(crate) struct JobFiles {
     pub(crate) runtimes: bool,
 }
 
-/// The logs that the files are about: the newest start of each rank; where no log has a rank, of each process.
-pub(super) fn ranked<'a>(logs: &[(&'a Log, &'a Place)]) -> Vec<Ranked<'a>> {
-    let any_rank = logs.iter().any(|(log, _)| log.rank.is_some());
-    let with_at = logs.iter().enumerate().map(|(at, (log, place))| Ranked { at, log, place });
-    with_at.filter(|r| r.place.newest && (r.log.rank.is_some() || !any_rank)).collect()
+impl JobFiles {
+    /// The files that either has.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { schedules: self.schedules || other.schedules, runtimes: self.runtimes || other.runtimes }
+    }
 }
 
-/// Writes the files for which there are records.
-pub(super) fn write_files(root: &Tree, ranked: &[Ranked<'_>], facts: &[Facts]) -> Result<JobFiles> {
-    let schedules: Vec<serde_json::Value> = ranked.iter().flat_map(|r| schedules(r, facts.get(r.at))).collect();
-    let has_runtimes = |r: &Ranked<'_>| {
-        let names = &r.log.index.names;
-        names.names.iter().any(|name| name == "inductor_runtime_and_tensor_meta")
+const SCHEDULES: &str = "collective_schedules.json";
+const ESTIMATES: &str = "runtime_estimations.json";
+const RUNTIMES: &str = "chromium_trace_with_runtime.json";
+
+/// Writes what a log adds to the files; yields which of them have something to say then.
+pub(super) fn write_pieces(
+    pieces: &Pieces,
+    ranked: Ranked<'_>,
+    facts: &Facts,
+    graphs: &[GraphOps],
+) -> Result<JobFiles> {
+    let names = &ranked.log.index.names.names;
+    let schedules = schedules(&ranked, facts);
+    let has = JobFiles {
+        schedules: !schedules.is_empty(),
+        runtimes: names.iter().any(|name| name == "inductor_runtime_and_tensor_meta"),
     };
-    let has = JobFiles { schedules: !schedules.is_empty(), runtimes: ranked.iter().any(has_runtimes) };
+    let write = |file, values: Vec<serde_json::Value>| {
+        pieces.write(file, ranked.at, |out| values.iter().try_for_each(|value| out.add(&[&serde_json::to_vec(value)?])))
+    };
     if has.schedules {
-        root.stream(&RelPath::fixed("collective_schedules.json"), |out| {
-            let mut list = List::new(out)?;
-            list.extend(&schedules)?;
-            list.end()
-        })?;
+        write(SCHEDULES, schedules)?;
     }
     if has.runtimes {
-        let with: Vec<Ranked<'_>> = ranked.iter().copied().filter(has_runtimes).collect();
-        root.stream(&RelPath::fixed("runtime_estimations.json"), |estimates| {
-            let trace = RelPath::fixed("chromium_trace_with_runtime.json");
-            root.stream(&trace, |events| write_runtimes(estimates, events, &with)).map_err(io::Error::other)
-        })?;
+        write(ESTIMATES, estimations(&ranked, graphs))?;
+        write(RUNTIMES, trace_events(&ranked, graphs))?;
     }
     Ok(has)
 }
 
-/// Writes estimates and the trace made from them. Each log is read again, a few at a time, so that the operations of
-/// all ranks are never held at once.
-fn write_runtimes(estimates: &mut dyn Write, events: &mut dyn Write, logs: &[Ranked<'_>]) -> io::Result<()> {
-    let (mut estimates, mut events) = (List::new(estimates)?, List::new(events)?);
-    let made = |r: &Ranked<'_>| -> io::Result<_> {
-        let view = r.log.view().map_err(io::Error::other)?;
-        let graphs = runtimes(r.log, &view, &parts(r.log, &view));
-        Ok((estimations(r, &graphs), trace_events(r, &graphs)))
-    };
-    for few in logs.chunks(rayon::current_num_threads().max(1)) {
-        for (of_log, trace) in few.par_iter().map(made).collect::<io::Result<Vec<_>>>()? {
-            estimates.extend(&of_log)?;
-            events.extend(&trace)?;
-        }
-    }
-    estimates.end()?;
-    events.end()
-}
-
-/// A JSON list that is written value by value, a line each.
-struct List<'o> {
-    out: &'o mut dyn Write,
-    before: &'static [u8],
-}
-
-impl<'o> List<'o> {
-    fn new(out: &'o mut dyn Write) -> io::Result<Self> {
-        out.write_all(b"[")?;
-        Ok(Self { out, before: b"\n" })
-    }
-
-    fn extend(&mut self, values: &[serde_json::Value]) -> io::Result<()> {
-        for value in values {
-            self.out.write_all(std::mem::replace(&mut self.before, b",\n"))?;
-            serde_json::to_writer(&mut *self.out, value)?;
-        }
-        Ok(())
-    }
-
-    fn end(self) -> io::Result<()> {
-        self.out.write_all(b"\n]\n")
-    }
+/// Writes the files that a job has.
+pub(super) fn write_files(root: &Tree, pieces: &Pieces, has: JobFiles) -> Result<()> {
+    let files = [(has.schedules, SCHEDULES), (has.runtimes, ESTIMATES), (has.runtimes, RUNTIMES)];
+    files.into_iter().filter(|(has, _)| *has).try_for_each(|(_, file)| pieces.join(root, file))
 }
 
 /// The standard report's name of a graph: its compile's folder.
@@ -138,10 +104,9 @@ fn head(
     head
 }
 
-fn schedules(ranked: &Ranked<'_>, facts: Option<&Facts>) -> Vec<serde_json::Value> {
+fn schedules(ranked: &Ranked<'_>, facts: &Facts) -> Vec<serde_json::Value> {
     let logged = |fact: &&ScheduleFact| fact.source == ScheduleSource::Schedule;
-    let mut found: Vec<&ScheduleFact> =
-        facts.map(all_schedules).unwrap_or_default().into_iter().filter(logged).collect();
+    let mut found: Vec<&ScheduleFact> = all_schedules(facts).into_iter().filter(logged).collect();
     found.sort_by_key(|fact| fact.record);
     let several = several(found.iter().map(|fact| graph_name(ranked.log, fact.record)));
     let value = |fact: &&ScheduleFact| {

@@ -3,25 +3,36 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use super::pieces::Values;
 use crate::format::kind::Kind;
 use crate::format::strict::to_strict;
 use crate::index::Mark;
-use crate::input::View;
 use crate::trace::Log;
 
-/// Writes the events of one log as a JSON array.
-pub(super) fn write(out: &mut dyn Write, log: &Log, bytes: &[u8]) -> io::Result<()> {
+/// The name of the file, of a log and of a job.
+pub(super) const FILE: &str = "chromium_events.json";
+
+/// Writes the events of one log as a JSON array. In a job they are written a second time, into the list of all logs,
+/// with the process id that tells the logs apart there.
+pub(super) fn write(
+    out: &mut dyn Write,
+    mut in_job: Option<(i64, &mut Values<'_>)>,
+    log: &Log,
+    bytes: &[u8],
+) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut text = Vec::new();
-    let mut first = true;
+    let mut own = Values::after(b"\n", out);
     // What is no JSON stands in `problems`.
     let events = log.index.records.iter().filter(|r| r.kind.is(Kind::ChromiumEvent) && r.mark != Mark::Broken);
     for record in events.filter(|r| r.text_len > 0) {
         text.clear();
         log.index.payload(record, bytes).read_into(&mut text);
-        out.write_all(if first { b"\n" } else { b",\n" })?;
-        first = false;
-        out.write_all(&strict_text(&text, record.plain))?;
+        let strict = strict_text(&text, record.plain);
+        own.add(&[&strict])?;
+        if let Some((pid, all)) = &mut in_job {
+            add_with_pid(all, &strict, *pid)?;
+        }
     }
     out.write_all(b"\n]\n")
 }
@@ -31,44 +42,23 @@ fn strict_text(text: &[u8], plain: bool) -> Cow<'_, [u8]> {
     if plain { Cow::Borrowed(text) } else { to_strict(text) }
 }
 
-/// The event with another `pid`; `None` for what is no object.
+/// Adds the event with another `pid`; what is no object has none, and is left out.
 ///
 /// PyTorch writes `"pid": 0` on a line of its own, last or before `"s"`; a line feed cannot stand in a
 /// string, so what looks like that line is that line.
-fn with_pid(text: &[u8], pid: i64) -> Option<Vec<u8>> {
+fn add_with_pid(out: &mut Values<'_>, text: &[u8], pid: i64) -> io::Result<()> {
     const LINE: &[u8] = b"\n\"pid\": 0";
-    if let Some(at) = memchr::memmem::rfind(text, LINE) {
-        let (before, line_and_rest) = text.split_at_checked(at)?;
-        let rest = line_and_rest.get(LINE.len()..)?;
-        if matches!(rest, b"\n}" | b",\n\"s\": \"p\"\n}") {
-            return Some([before, format!("\n\"pid\": {pid}").as_bytes(), rest].concat());
+    const RESTS: [&[u8]; 2] = [b"\n}", b",\n\"s\": \"p\"\n}"];
+    for rest in RESTS {
+        if let Some(before) = text.strip_suffix(rest).and_then(|text| text.strip_suffix(LINE)) {
+            return out.add(&[before, b"\n\"pid\": ", pid.to_string().as_bytes(), rest]);
         }
     }
-    let mut event: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text).ok()?;
+    let Ok(mut event) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(text) else {
+        return Ok(());
+    };
     event.insert("pid".to_owned(), pid.into());
-    serde_json::to_vec(&event).ok()
-}
-
-/// Writes the events of several logs as one array; `pid` tells the logs apart.
-pub(super) fn write_merged<'l>(
-    out: &mut dyn Write,
-    logs: impl IntoIterator<Item = (i64, &'l Log, View)>,
-) -> io::Result<()> {
-    out.write_all(b"[")?;
-    let mut text = Vec::new();
-    let mut first = true;
-    for (pid, log, view) in logs {
-        for record in log.index.records.iter().filter(|r| r.kind.is(Kind::ChromiumEvent) && r.mark != Mark::Broken) {
-            text.clear();
-            log.index.payload(record, &view).read_into(&mut text);
-            let strict = strict_text(&text, record.plain);
-            let Some(event) = with_pid(&strict, pid) else { continue };
-            out.write_all(if first { b"\n" } else { b",\n" })?;
-            first = false;
-            out.write_all(&event)?;
-        }
-    }
-    out.write_all(b"\n]\n")
+    out.add(&[&serde_json::to_vec(&event)?])
 }
 
 #[cfg(test)]
@@ -77,14 +67,18 @@ mod tests {
 
     #[test]
     fn pids_are_replaced_where_they_stand() {
-        let pid = |text: &str| with_pid(text.as_bytes(), 7).map(|t| String::from_utf8(t).unwrap());
+        let pid = |text: &str| {
+            let mut out = Vec::new();
+            add_with_pid(&mut Values::after(b"", &mut out), text.as_bytes(), 7).unwrap();
+            String::from_utf8(out).unwrap()
+        };
         let real = "{\n\"args\": {\n\"pid\": 0\n},\n\"tid\": 0,\n\"pid\": 0";
         let wanted = "{\n\"args\": {\n\"pid\": 0\n},\n\"tid\": 0,\n\"pid\": 7";
         for rest in ["\n}", ",\n\"s\": \"p\"\n}"] {
-            assert_eq!(pid(&format!("{real}{rest}")).unwrap(), format!("{wanted}{rest}"));
+            assert_eq!(pid(&format!("{real}{rest}")), format!("{wanted}{rest}"));
         }
-        assert_eq!(pid("{\"pid\": 3, \"n\": 1.50}").unwrap(), "{\"pid\":7,\"n\":1.50}");
-        assert_eq!(pid("{\"name\": 1}").unwrap(), "{\"name\":1,\"pid\":7}");
-        assert_eq!(pid("[1]"), None);
+        assert_eq!(pid("{\"pid\": 3, \"n\": 1.50}"), "{\"pid\":7,\"n\":1.50}");
+        assert_eq!(pid("{\"name\": 1}"), "{\"name\":1,\"pid\":7}");
+        assert_eq!(pid("[1]"), "");
     }
 }

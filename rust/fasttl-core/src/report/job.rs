@@ -1,19 +1,22 @@
 //! What a job of several logs has beside their trees: the landing page and the files over all ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::comparison::{self, JobFiles};
+use super::memory::needed;
 use super::names::RelPath;
 use super::pages::{self, Evidence, JobInput, RankRow};
+use super::pieces::Pieces;
 use super::places::{Place, places};
 use super::plan::{Target, plan};
 use super::tree::Tree;
-use super::{Done, Writer, comparison, events};
+use super::twins::Twins;
+use super::{Done, Staging, Writer, events};
 use crate::analysis::ranks::{Comparison, Facts, Texts, compare};
 use crate::error::Result;
+use crate::job::few_at_once;
 use crate::tables::MetricRecords;
 use crate::trace::Log;
 
@@ -24,58 +27,89 @@ const OTHER_PIDS: i64 = 1_000_000;
 /// Logs whose files are looked up as evidence.
 const EVIDENCE_LOGS: usize = 64;
 
+/// What the logs of a job share while they are written.
+pub(super) struct InJob {
+    pub(super) texts: Texts,
+    pub(super) twins: Twins,
+    pub(super) pieces: Pieces,
+    /// Whether any log has a rank.
+    any_rank: bool,
+}
+
+impl InJob {
+    /// The process id of a log in the timing events of the job.
+    pub(super) fn pid(number: usize, log: &Log, place: &Place) -> i64 {
+        let other = || OTHER_PIDS + i64::try_from(number).unwrap_or_default();
+        log.rank.filter(|_| place.newest).map_or_else(other, i64::from)
+    }
+
+    /// Whether a log has a place in the files about all ranks.
+    pub(super) fn is_ranked(&self, log: &Log, place: &Place) -> bool {
+        place.newest && (log.rank.is_some() || !self.any_rank)
+    }
+}
+
 impl Writer<'_> {
     /// Writes the trees of all logs and the landing page; yields the number of files in the trees.
-    pub(super) fn job(&self, folder: &Path, root: &Tree) -> Result<u64> {
+    pub(super) fn job(&self, staging: &Staging, root: &Tree, notes: &mut Vec<String>) -> Result<u64> {
         let places = places(self.trace);
-        let texts = Texts::default();
-        let done = self
-            .trace
-            .logs
-            .par_iter()
-            .zip(&places)
-            .map(|(log, place)| self.log(log, &folder.join(&place.folder), place, Some(&texts)))
-            .collect::<Result<Vec<_>>>()?;
+        let shared = InJob {
+            texts: Texts::default(),
+            twins: Twins::default(),
+            pieces: Pieces::new(staging.beside("pieces"), self.trace.logs.len())?,
+            any_rank: self.trace.logs.iter().any(|log| log.rank.is_some()),
+        };
+        let sizes: Vec<u64> = self.trace.logs.iter().map(|log| needed(log.index.len)).collect();
+        let done =
+            few_at_once(&sizes, self.memory.at_work, |at| match (self.trace.at_hand(at, self.job)?, places.get(at)) {
+                (Some(log), Some(place)) => {
+                    self.log((at, &log), &staging.root.join(&place.folder), place, Some(&shared))
+                }
+                _ => Ok(Done::default()),
+            })?;
         let files = done.iter().map(|done| done.files).sum();
-        let mut summaries = Vec::new();
+        let mut has = JobFiles::default();
+        let mut rows = Vec::new();
         let mut facts: Vec<Facts> = Vec::new();
-        for Done { summary, facts: of_log, .. } in done {
-            summaries.push(summary);
-            facts.push(of_log);
+        for (done, (log, place)) in done.into_iter().zip(self.trace.logs.iter().zip(&places)) {
+            has = has.or(done.has);
+            notes.extend(done.note);
+            facts.push(done.facts);
+            let (folder, label) = (place.folder.clone(), place.heading.clone());
+            rows.push(RankRow { log, folder, label, summary: done.summary });
         }
-        let found = compare(self.trace, &facts);
-        let logs: Vec<(&Log, &Place)> = self.trace.logs.iter().zip(&places).collect();
-        let ranked = comparison::ranked(&logs);
-        let has = comparison::write_files(root, &ranked, &facts)?;
-        let rows: Vec<RankRow<'_>> = logs
-            .iter()
-            .zip(summaries)
-            .map(|((log, place), summary)| RankRow {
-                log,
-                folder: place.folder.clone(),
-                label: place.heading.clone(),
-                summary,
-            })
-            .collect();
-        let evidence = self.evidence(&found, &places)?;
+        let (page, joined) = rayon::join(
+            || self.landing_page(root, &places, (&rows, &facts), has),
+            || {
+                comparison::write_files(root, &shared.pieces, has)?;
+                shared.pieces.join(root, events::FILE)
+            },
+        );
+        page.and(joined)?;
+        Ok(files)
+    }
+
+    /// The page that leads to the logs, and says how they compare.
+    fn landing_page(
+        &self,
+        root: &Tree,
+        places: &[Place],
+        (rows, facts): (&[RankRow<'_>], &[Facts]),
+        files: JobFiles,
+    ) -> Result<()> {
+        let found = compare(self.trace, facts);
+        let evidence = self.evidence(&found, places)?;
         let input = JobInput {
             trace: self.trace,
             heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
-            rows: &rows,
+            rows,
             comparison: &found,
             evidence: &evidence,
-            files: has,
+            files,
             command: &self.options.command,
             header_html: &self.options.header_html,
         };
-        root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())?;
-        let mut views = Vec::new();
-        for (n, (log, place)) in (OTHER_PIDS..).zip(logs) {
-            let pid = log.rank.filter(|_| place.newest).map_or(n, i64::from);
-            views.push((pid, log, log.view()?));
-        }
-        root.stream(&RelPath::fixed("chromium_events.json"), |out| events::write_merged(out, views))?;
-        Ok(files)
+        root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())
     }
 
     /// The addresses of the records that the landing page shows as evidence. Their logs are planned once more,
@@ -85,25 +119,34 @@ impl Writer<'_> {
         for (log, record) in pages::shown_evidence(found) {
             wanted.entry(log).or_default().insert(record);
         }
+        let wanted: Vec<(usize, BTreeSet<Option<usize>>)> = wanted.into_iter().take(EVIDENCE_LOGS).collect();
+        let len = |at: &usize| self.trace.logs.get(*at).map_or(0, |log| log.index.len);
+        let sizes: Vec<u64> = wanted.iter().map(|(at, _)| needed(len(at))).collect();
+        let found = few_at_once(&sizes, self.memory.at_work, |nth| match wanted.get(nth) {
+            Some((at, records)) => self.evidence_of(*at, records, places),
+            None => Ok(Evidence::default()),
+        })?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    fn evidence_of(&self, at: usize, records: &BTreeSet<Option<usize>>, places: &[Place]) -> Result<Evidence> {
         let mut evidence = Evidence::default();
-        for (at, records) in wanted.into_iter().take(EVIDENCE_LOGS) {
-            let (Some(log), Some(place)) = (self.trace.logs.get(at), places.get(at)) else { continue };
-            let view = log.view()?;
-            let metrics = MetricRecords::new(&log.index, &view);
-            let plan = plan(log, &view, &metrics, (self.options.code, self.options.mode), &[]);
-            let mut files: FxHashMap<usize, String> = FxHashMap::default();
-            for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
-                if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {
-                    files.entry(entry.record).or_insert_with(|| path.href());
-                }
+        let (Some(log), Some(place)) = (self.trace.at_hand(at, self.job)?, places.get(at)) else { return Ok(evidence) };
+        let view = log.view()?;
+        let metrics = MetricRecords::new(&log.index, &view);
+        let plan = plan(&log, &view, &metrics, (self.options.code, self.options.mode), &[]);
+        let mut files: FxHashMap<usize, String> = FxHashMap::default();
+        for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
+            if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {
+                files.entry(entry.record).or_insert_with(|| path.href());
             }
-            for record in records {
-                let found = record.and_then(|at| log.index.records.get(at));
-                let compile = found.map(|found| log.index.names.id(found).collapsed().label());
-                let anchor = || format!("index.html#{}", compile.as_deref().unwrap_or("compiles"));
-                let href = record.and_then(|at| files.remove(&at)).unwrap_or_else(anchor);
-                evidence.insert((at, record), format!("{}/{href}", place.folder));
-            }
+        }
+        for record in records {
+            let found = record.and_then(|at| log.index.records.get(at));
+            let compile = found.map(|found| log.index.names.id(found).collapsed().label());
+            let anchor = || format!("index.html#{}", compile.as_deref().unwrap_or("compiles"));
+            let href = record.and_then(|at| files.remove(&at)).unwrap_or_else(anchor);
+            evidence.insert((at, *record), format!("{}/{href}", place.folder));
         }
         Ok(evidence)
     }

@@ -12,17 +12,21 @@ mod extras;
 mod html;
 mod job;
 mod jsonl;
+mod memory;
 mod names;
 mod out_dir;
 mod pages;
+mod pieces;
 mod places;
 mod plan;
 mod policy;
 mod provenance;
+mod raw_log;
 mod standard;
 mod tree;
+mod twins;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,24 +35,29 @@ use rayon::prelude::*;
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
 use crate::analysis::parts::parts;
-use crate::analysis::ranks::{Facts, Texts, facts};
+use crate::analysis::ranks::{Facts, facts};
+use crate::analysis::runtimes::runtimes;
 use crate::error::Result;
 use crate::format::strict;
-use crate::index::{ParserProblem, Problem};
+use crate::index::{ParserProblem, Problem, Record};
 use crate::job::Job;
 use crate::tables::MetricRecords;
-use crate::trace::{Log, LogState, Trace};
+use crate::trace::{self, LoadOptions, Log, LogState, Trace};
 use census::Census;
+use comparison::{JobFiles, Ranked};
 use configs::Configs;
 use extras::Extra;
 pub use extras::{Extras, Form};
 use html::{ASSETS, Pages};
+use job::InJob;
+use memory::Memory;
 use names::RelPath;
 pub use out_dir::Overwrite;
 use out_dir::{MARKER, Staging};
 use pages::{CodePage, GuardTrees, LineAnchors, RankInput, Shapes, Site, plural};
 use places::Place;
 use plan::{Content, Planned, plan};
+pub use raw_log::RawLog;
 use tree::Tree;
 
 /// Payloads larger than this are written piece by piece.
@@ -115,6 +124,11 @@ pub struct ReportOptions {
     pub command: String,
     /// What custom parsers made of records.
     pub extras: Arc<Extras>,
+    /// How the logs get into the report.
+    pub raw_log: RawLog,
+    /// Bytes that the process may take, beside the maps of the logs; 200 MiB when `None`. Of a log that takes more by
+    /// itself, and a trace that was loaded before, nothing can be left out.
+    pub max_memory: Option<u64>,
 }
 
 /// What was written.
@@ -138,6 +152,16 @@ pub struct Report {
     pub messages: Vec<String>,
 }
 
+/// Reads logs and writes their report, with no more of them in memory than there is room for. To be called on the pool
+/// that shall do the work.
+///
+/// # Errors
+/// Those of [`trace::load`] and of [`write_report`].
+pub fn read_and_write(paths: &[PathBuf], load: &LoadOptions, options: &ReportOptions, job: &Job) -> Result<Report> {
+    let trace = trace::load_within(paths, load, Some(Memory::of(options.max_memory).indexes), job)?;
+    write_report(&trace, options, job)
+}
+
 /// Writes the report of a trace. To be called on the pool that shall do the work.
 ///
 /// # Errors
@@ -149,14 +173,23 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
     let staging = Staging::new(&options.out, options.overwrite, &inputs)?;
     let root = Tree::new(staging.root.clone())?;
     let pages = Pages::new()?;
-    let writer = Writer { trace, options, job, pages: &pages };
+    let writer = Writer { trace, options, job, pages: &pages, memory: Memory::of(options.max_memory) };
     for log in &trace.logs {
         job.expect(log.index.len);
     }
     write_assets(&root)?;
-    let mut files = match (trace.logs.as_slice(), options.layout) {
-        ([log], Layout::ByCount) => writer.log(log, &staging.root, &Place::alone(trace, log), None)?.files,
-        _ => writer.job(&staging.root, &root)?,
+    let alone = match (trace.logs.as_slice(), options.layout) {
+        ([_], Layout::ByCount) => trace.at_hand(0, job)?,
+        _ => None,
+    };
+    let mut notes = Vec::new();
+    let mut files = match alone {
+        Some(log) => {
+            let done = writer.log((0, &log), &staging.root, &Place::alone(trace, &log), None)?;
+            notes.extend(done.note);
+            done.files
+        }
+        None => writer.job(&staging, &root, &mut notes)?,
     };
     files += root.written();
     let out = staging.place()?;
@@ -164,12 +197,11 @@ pub fn write_report(trace: &Trace, options: &ReportOptions, job: &Job) -> Result
         index: out.join("index.html"),
         out,
         logs: trace.logs.len(),
-        records: trace.logs.iter().map(|log| log.index.records.len()).sum(),
-        problems: trace.logs.iter().map(|log| log.index.errors().count()).sum::<usize>()
-            + trace.parser_problems().len(),
+        records: trace.logs.iter().map(Log::records).sum(),
+        problems: trace.logs.iter().map(Log::errors).sum::<usize>() + trace.parser_problems().len(),
         unknown_compile_ids: trace.records_without_compile(),
         files_written: files,
-        messages: messages(trace),
+        messages: messages(trace).into_iter().chain(notes).collect(),
     })
 }
 
@@ -187,7 +219,7 @@ fn write_assets(root: &Tree) -> Result<()> {
 fn messages(trace: &Trace) -> Vec<String> {
     let line = |log: &Log| {
         let path = log.file.path.display();
-        match (log.state, log.index.errors().count()) {
+        match (log.state, log.errors()) {
             (LogState::Unreadable, _) => {
                 Some(format!("{path}: {}", log.file.source.as_ref().err().map_or("unreadable", String::as_str)))
             }
@@ -220,10 +252,14 @@ fn parser_messages(trace: &Trace) -> Vec<String> {
 }
 
 /// What is left of a log whose tree was written.
+#[derive(Default)]
 struct Done {
     summary: pages::Summary,
     facts: Facts,
+    has: JobFiles,
     files: u64,
+    /// What the caller should know of its files.
+    note: Option<String>,
 }
 
 /// What all parts of one report share.
@@ -232,14 +268,14 @@ struct Writer<'a> {
     options: &'a ReportOptions,
     job: &'a Job,
     pages: &'a Pages,
+    memory: Memory,
 }
 
 impl Writer<'_> {
-    /// Writes the tree of one log; of a job's log, `texts` keeps what ranks are compared by.
-    fn log(&self, log: &Log, folder: &Path, place: &Place, texts: Option<&Texts>) -> Result<Done> {
+    /// Writes the tree of one log, given with its number.
+    fn log(&self, (number, log): (usize, &Log), folder: &Path, place: &Place, in_job: Option<&InJob>) -> Result<Done> {
         let tree = Tree::new(folder.to_owned())?;
         let view = log.view()?;
-        let number = self.trace.logs.iter().position(|other| std::ptr::eq(other, log)).unwrap_or(usize::MAX);
         let extras = self.options.extras.of_log(number);
         let metrics = MetricRecords::new(&log.index, &view);
         let planned = || {
@@ -252,6 +288,7 @@ impl Writer<'_> {
         let site = Site {
             trace: self.trace,
             log,
+            number,
             bytes: &view,
             metrics: &metrics,
             compiles: &compiles,
@@ -264,7 +301,7 @@ impl Writer<'_> {
         let shapes = pages::shapes(log);
         let configs = Configs::default();
         let trees = GuardTrees::new(&site);
-        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees, extras };
+        let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees, extras, in_job };
         let mut summary = pages::summary(&compiles);
         if self.options.mode == Mode::Export {
             summary.exports = Some(exports(log, &view));
@@ -283,31 +320,58 @@ impl Writer<'_> {
             || self.wholes(&shared, place, &summary),
         );
         files?;
-        wholes?;
-        let facts = texts.map(|texts| facts(log, &view, (&compiles, &parts), texts)).unwrap_or_default();
-        if texts.is_some() {
-            let parity = |out: &mut dyn Write| comparison::write_parity(out, log, &facts);
-            tree.stream(&RelPath::fixed("collectives_parity.json"), parity)?;
-        }
+        let note = wholes?;
+        let (facts, has) = match in_job {
+            Some(in_job) => self.compared(&shared, place, in_job)?,
+            None => Default::default(),
+        };
         self.job.advance(log.index.len)?;
-        Ok(Done { summary, facts, files: tree.written() })
+        Ok(Done { summary, facts, has, files: tree.written(), note })
     }
 
-    /// The files that a log has once.
-    fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+    /// What the log is compared with others by, and its part of the files over all of them.
+    fn compared(&self, shared: &Shared<'_>, place: &Place, in_job: &InJob) -> Result<(Facts, JobFiles)> {
+        self.job.check()?;
+        let Shared { tree, site, .. } = shared;
+        let Site { log, bytes, compiles, parts, number, .. } = *site;
+        let graphs = runtimes(log, bytes, parts);
+        let facts = facts(log, bytes, (compiles, parts, &graphs), &in_job.texts);
+        let parity = |out: &mut dyn Write| comparison::write_parity(out, log, &facts);
+        tree.stream(&RelPath::fixed("collectives_parity.json"), parity)?;
+        let has = if in_job.is_ranked(log, place) {
+            let ranked = Ranked { at: number, log, place };
+            comparison::write_pieces(&in_job.pieces, ranked, &facts, &graphs)?
+        } else {
+            JobFiles::default()
+        };
+        Ok((facts, has))
+    }
+
+    /// The files that a log has once; yields what the caller should know of them.
+    fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<Option<String>> {
         let Shared { tree, site, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
         let fixed = RelPath::fixed;
-        let raw_log = || log.file.source.as_ref().map_or(Ok(()), |source| tree.copy(&fixed("raw.log"), source, bytes));
+        let raw_log = || raw_log::write(tree, log, bytes, self.options.raw_log);
         let jsonl = || tree.stream(&fixed("raw.jsonl"), |out| jsonl::write(out, log, bytes, &site.plan.payload_files));
-        let events = || tree.stream(&fixed("chromium_events.json"), |out| events::write(out, log, bytes));
+        let events = || match shared.in_job {
+            None => tree.stream(&fixed(events::FILE), |out| events::write(out, None, log, bytes)),
+            Some(in_job) => in_job.pieces.write(events::FILE, site.number, |all| {
+                let pid = InJob::pid(site.number, log, place);
+                tree.stream(&fixed(events::FILE), |out| events::write(out, Some((pid, all)), log, bytes))
+                    .map_err(io::Error::other)
+            }),
+        };
         let pages = || self.log_pages(shared, place, summary);
         // Side by side, the longest first.
-        let all: [&(dyn Fn() -> Result<()> + Sync); 4] = [&raw_log, &jsonl, &pages, &events];
-        all.par_iter().try_for_each(|write| {
-            self.job.check()?;
-            write()
-        })
+        let others: [&(dyn Fn() -> Result<()> + Sync); 3] = [&jsonl, &pages, &events];
+        let (note, others) = rayon::join(raw_log, || {
+            others.par_iter().try_for_each(|write| {
+                self.job.check()?;
+                write()
+            })
+        });
+        others.and(note)
     }
 
     /// The directory of a log's files, and its pages of which there is one.
@@ -324,6 +388,7 @@ impl Writer<'_> {
         }
         let input = RankInput {
             census: &census,
+            raw_log: self.options.raw_log,
             job: place.job.as_deref(),
             siblings: place.siblings.iter().map(|(folder, label)| pages::sibling(folder, label)).collect(),
             command: &self.options.command,
@@ -339,7 +404,7 @@ impl Writer<'_> {
     /// Writes one planned file.
     fn file(&self, shared: &Shared<'_>, planned: &Planned, scratch: &mut Scratch) -> Result<()> {
         self.job.check()?;
-        let Shared { tree, site, shapes, configs, trees, extras } = shared;
+        let Shared { tree, site, extras, .. } = shared;
         if let Content::Extra(nth) = planned.content {
             let write = |extra| self.options.extras.write(extra, tree, &planned.path, site.up);
             return extras.get(nth).map_or(Ok(()), write);
@@ -347,6 +412,22 @@ impl Writer<'_> {
         let index = &site.log.index;
         let Some(record) = index.records.get(planned.record) else { return Ok(()) };
         let path = &planned.path;
+        let twins = shared.in_job.and_then(|in_job| Some((&in_job.twins, twins::key(record, planned.content)?)));
+        if let Some((twins, key)) = twins {
+            if let Some(written) = twins.find(&key) {
+                return tree.link_to(&written, path);
+            }
+            self.content(shared, planned, record, scratch)?;
+            twins.add(key, &tree.path(path));
+            return Ok(());
+        }
+        self.content(shared, planned, record, scratch)
+    }
+
+    /// Writes what is planned for a record.
+    fn content(&self, shared: &Shared<'_>, planned: &Planned, record: &Record, scratch: &mut Scratch) -> Result<()> {
+        let Shared { tree, site, shapes, configs, trees, .. } = shared;
+        let (index, path) = (&site.log.index, &planned.path);
         let payload = index.payload(record, site.bytes);
         if planned.content == Content::Payload && record.text_len > IN_MEMORY {
             return tree.stream(path, |out| payload.write_to(out));
@@ -405,4 +486,5 @@ struct Shared<'a> {
     configs: &'a Configs<'a>,
     trees: &'a GuardTrees,
     extras: &'a [Extra],
+    in_job: Option<&'a InJob>,
 }

@@ -66,6 +66,11 @@ impl Staging {
         Ok(Self { out, temp, root, inside })
     }
 
+    /// A place for what is needed while the report is made.
+    pub(super) fn beside(&self, name: &'static str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
     /// Moves the finished report to its place; yields the place.
     pub(super) fn place(self) -> Result<PathBuf> {
         let failed = |e| Error::io(ErrorKind::Output, &self.out, "the report could not be moved to its place", e);

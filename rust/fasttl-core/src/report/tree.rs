@@ -1,8 +1,8 @@
 //! Writes files below the report's folder.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +29,13 @@ impl Tree {
         self.written.load(Ordering::Relaxed)
     }
 
-    fn path(&self, rel: &RelPath) -> PathBuf {
+    /// Counts a file that was written by other means.
+    pub(super) fn count(&self) {
+        self.written.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Where a file is.
+    pub(super) fn path(&self, rel: &RelPath) -> PathBuf {
         self.root.join(rel.as_str())
     }
 
@@ -47,7 +53,7 @@ impl Tree {
     pub(super) fn write(&self, rel: &RelPath, bytes: &[u8]) -> Result<()> {
         let path = self.path(rel);
         fs::write(&path, bytes).map_err(|e| failed(&path, e))?;
-        self.written.fetch_add(1, Ordering::Relaxed);
+        self.count();
         Ok(())
     }
 
@@ -57,15 +63,31 @@ impl Tree {
         let created = File::create(&path).map_err(|e| failed(&path, e))?;
         let mut out = BufWriter::with_capacity(256 << 10, created);
         fill(&mut out).and_then(|()| out.flush()).map_err(|e| failed(&path, e))?;
-        self.written.fetch_add(1, Ordering::Relaxed);
+        self.count();
         Ok(())
     }
 
-    /// Gives a written file a second name; a copy where the file system has no hard links, or no more of them.
+    /// Fills in a written file from byte `at` on; the parts of a file may be written side by side.
+    pub(super) fn fill(&self, rel: &RelPath, at: u64, part: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        let path = self.path(rel);
+        let write = || {
+            let mut file = OpenOptions::new().write(true).open(&path)?;
+            file.seek(SeekFrom::Start(at))?;
+            part(&mut file)
+        };
+        write().map_err(|e| failed(&path, e))
+    }
+
+    /// Gives a written file of this tree a second name.
     pub(super) fn link(&self, of: &RelPath, rel: &RelPath) -> Result<()> {
-        let (from, to) = (self.path(of), self.path(rel));
-        fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop)).map_err(|e| failed(&to, e))?;
-        self.written.fetch_add(1, Ordering::Relaxed);
+        self.link_to(&self.path(of), rel)
+    }
+
+    /// Gives a file of the report a second name; a copy where the file system has no hard links, or no more of them.
+    pub(super) fn link_to(&self, from: &Path, rel: &RelPath) -> Result<()> {
+        let to = self.path(rel);
+        fs::hard_link(from, &to).or_else(|_| fs::copy(from, &to).map(drop)).map_err(|e| failed(&to, e))?;
+        self.count();
         Ok(())
     }
 
@@ -79,7 +101,7 @@ impl Tree {
             io::copy(&mut from, &mut File::create(&path)?)
         };
         copy().map_err(|e| failed(&path, e))?;
-        self.written.fetch_add(1, Ordering::Relaxed);
+        self.count();
         Ok(())
     }
 }

@@ -11,12 +11,12 @@ use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::exec_order::{Recording, recordings};
 use crate::analysis::graphs::stage;
 use crate::analysis::parts::{Part, Parts};
-use crate::analysis::runtimes::runtimes;
+use crate::analysis::read_graphs::ReadGraphs;
+use crate::analysis::runtimes::GraphOps;
 use crate::analysis::schedules::{NO_NAME, Parity, ScheduleSource, schedules};
 use crate::format::compile_id::CompileId;
-use crate::format::fx_graph;
 use crate::format::payload::md5;
-use crate::index::{PayloadState, Problem, ProblemKind, Record};
+use crate::index::{Problem, ProblemKind, Record};
 use crate::trace::{Log, LogState};
 
 /// Generation and compile id without attempt: what ranks are joined by.
@@ -29,8 +29,7 @@ pub(super) type Shape = ([u8; 16], usize);
 #[derive(Debug, Default)]
 pub struct Texts {
     texts: Mutex<FxHashSet<Arc<str>>>,
-    /// Graphs by the MD5 of the payload.
-    graphs: Mutex<FxHashMap<[u8; 16], Option<Shape>>>,
+    graphs: ReadGraphs,
 }
 
 impl Texts {
@@ -42,21 +41,6 @@ impl Texts {
         let new: Arc<str> = text.into();
         texts.insert(Arc::clone(&new));
         new
-    }
-
-    /// Shape and number of nodes of a graph; `None` where it cannot be read.
-    fn graph(&self, log: &Log, record: &Record, bytes: &[u8]) -> Option<Shape> {
-        let lock = || self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        let verified = record.payload == PayloadState::Verified;
-        if let (true, Some(known)) = (verified, lock().get(&record.md5)) {
-            return *known;
-        }
-        let graph = fx_graph::parse(&log.index.payload(record, bytes).text());
-        let found = graph.map(|graph| (graph.shape, graph.calls.len()));
-        if verified {
-            lock().insert(record.md5, found);
-        }
-        found
     }
 }
 
@@ -91,6 +75,8 @@ pub struct RuntimeFact {
     pub record: usize,
     /// The Inductor compile.
     pub part: Option<Part>,
+    /// Where its payload starts and ends in the log.
+    pub payload: (u64, u64),
     /// MD5 of all outputs; why they could not be read.
     pub outputs: Result<[u8; 16], Arc<str>>,
     /// Nanoseconds of all operations; `None` where one has no estimate.
@@ -104,7 +90,7 @@ pub struct GraphFact {
     pub record: usize,
     /// The stage that made it, and which of several: `dynamo graph`, `aot forward graph 2`.
     pub stage: String,
-    /// MD5 of the graph without names, see [`fx_graph::Graph::shape`], and its nodes; `None` where it is damaged.
+    /// MD5 of the graph without names, see [`crate::format::fx_graph::Graph::shape`], and its nodes; `None` where it is damaged.
     pub(super) shape: Option<Shape>,
 }
 
@@ -143,8 +129,14 @@ pub struct Facts {
     pub incomplete: bool,
 }
 
-/// Gathers the facts of a log. `bytes` are the log's.
-pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Parts), texts: &Texts) -> Facts {
+/// Gathers the facts of a log. `bytes` are the log's; compiles, parts and graphs with their operations are those
+/// that were found in it.
+pub(crate) fn facts(
+    log: &Log,
+    bytes: &[u8],
+    (compiles, parts, graphs): (&Compiles, &Parts, &[GraphOps]),
+    texts: &Texts,
+) -> Facts {
     let mut facts = Facts { recordings: recordings(log, bytes), ..Facts::default() };
     // A log may hold records of another rank, too; and what only ran is no compile.
     let own = |compile: &&Compile| {
@@ -172,17 +164,18 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Par
         }
     }
     add_schedules(&mut facts, log, bytes, parts, texts);
-    let graphs = runtimes(log, bytes, parts);
     let mut tries: BTreeMap<Key, i64> = BTreeMap::new();
-    for graph in &graphs {
+    for graph in graphs {
         let attempt = tries.entry(graph.key).or_insert(graph.attempt);
         *attempt = graph.attempt.max(*attempt);
     }
-    for graph in graphs.into_iter().filter(|g| tries.get(&g.key) == Some(&g.attempt)) {
+    for graph in graphs.iter().filter(|g| tries.get(&g.key) == Some(&g.attempt)) {
         let total_ns = graph.total_ns();
         let outputs = graph.outputs().map(|all| md5(all.join("\n").as_bytes())).map_err(|why| texts.keep(why));
         if let Some(compile) = facts.compiles.get_mut(&graph.key) {
-            compile.runtimes.push(RuntimeFact { record: graph.record, part: graph.part, outputs, total_ns });
+            let payload = log.index.records.get(graph.record).map(Record::payload_range).unwrap_or_default();
+            let (record, part) = (graph.record, graph.part);
+            compile.runtimes.push(RuntimeFact { record, part, payload, outputs, total_ns });
         }
     }
     facts
@@ -190,7 +183,7 @@ pub(crate) fn facts(log: &Log, bytes: &[u8], (compiles, parts): (&Compiles, &Par
 
 fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, texts: &Texts) {
     // By try, the last one last: it is the one that holds.
-    for ((generation, id), found) in schedules(log, bytes, parts) {
+    for ((generation, id), found) in schedules(log, bytes, parts, &texts.graphs) {
         let kept = found.into_iter().map(|schedule| ScheduleFact {
             record: schedule.record,
             source: schedule.source,
@@ -249,7 +242,7 @@ fn graphs(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Vec<Grap
         let Some(stage) = stage(log, record).filter(|_| attempt(record) == last) else { continue };
         let nth = seen.entry(stage).and_modify(|n| *n += 1).or_insert(1);
         let which = if *nth > 1 { format!(" {nth}") } else { String::new() };
-        let shape = record.payload.is_whole().then(|| texts.graph(log, record, bytes)).flatten();
+        let shape = texts.graphs.of(log, record, bytes).map(|graph| (graph.shape, graph.nodes));
         graphs.push(GraphFact { record: at, stage: format!("{stage} graph{which}"), shape });
     }
     graphs

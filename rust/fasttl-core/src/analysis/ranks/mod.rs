@@ -16,6 +16,8 @@ mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 pub use cells::{Difference, Group, Unjudged, rank_list};
 pub(crate) use facts::facts;
 pub use facts::{Facts, Key, ScheduleFact, Texts};
@@ -151,17 +153,18 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
     let missing = missing(trace);
     let mut ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
     ranks.sort_unstable();
-    let mut diagnostics = vec![
-        compiles::compile_ids(&members),
-        compiles::code(&members),
-        compiles::recompiles(&members),
-        compiles::cache(&members),
-        collectives::collectives(&members),
-        parity::parity(&subjects),
-        runtimes::tensors(trace, &members),
-        runtimes::runtimes(&members),
-        exec_order::exec_order(&members),
+    let aspects: [&(dyn Fn() -> Diagnostic + Sync); 9] = [
+        &|| compiles::compile_ids(&members),
+        &|| compiles::code(&members),
+        &|| compiles::recompiles(&members),
+        &|| compiles::cache(&members),
+        &|| collectives::collectives(&members),
+        &|| parity::parity(&subjects),
+        &|| runtimes::tensors(trace, &members),
+        &|| runtimes::runtimes(&members),
+        &|| exec_order::exec_order(&members),
     ];
+    let mut diagnostics: Vec<Diagnostic> = aspects.par_iter().map(|aspect| aspect()).collect();
     for diagnostic in &mut diagnostics {
         if members.len() < 2 && diagnostic.aspect != Aspect::Parity {
             diagnostic.verdict = Verdict::Unknown;
@@ -207,7 +210,7 @@ fn newest_start(trace: &Trace, rank: i32) -> Option<(usize, &Log)> {
 /// The logs that are compared.
 fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32, String)>) {
     let mut runs: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
-    for log in trace.logs.iter().filter(|log| !log.index.records.is_empty()) {
+    for log in trace.logs.iter().filter(|log| log.records() > 0) {
         if let Some(rank) = log.rank {
             runs.entry(rank).or_default().insert(log.run);
         }

@@ -5,7 +5,7 @@ use super::compiles::{keys, label};
 use super::facts::RuntimeFact;
 use super::spots::{by_spot, name};
 use super::{Aspect, Diagnostic, Key, Member, Verdict, rank_list};
-use crate::analysis::runtimes::{Op, read_record};
+use crate::analysis::runtimes::{Op, read};
 use crate::format::payload::md5_hex;
 use crate::trace::Trace;
 
@@ -40,29 +40,37 @@ fn slots<'a>(members: &'a [Member<'a>]) -> Vec<Slot<'a>> {
 pub(super) fn tensors(trace: &Trace, members: &[Member<'_>]) -> Diagnostic {
     let mut findings = Findings::default();
     for Slot { key, place, facts } in slots(members) {
+        let payload = |(log, record): (usize, Option<usize>)| {
+            let of = facts.iter().filter(|(m, _)| m.log == log).find_map(|(_, fact)| *fact)?;
+            (record == Some(of.record)).then_some(of.payload)
+        };
         let cell = |fact: Option<&RuntimeFact>| match fact.map(|f| (f.outputs.as_ref(), f.record)) {
             None => Cell::Unknown(NO_RECORD.to_owned()),
             Some((Err(why), _)) => Cell::Unknown(why.to_string()),
             Some((Ok(hash), record)) => Cell::plain(md5_hex(*hash), record),
         };
         let before = findings.differences.len();
-        findings.place(Some(key), &place, facts.into_iter().map(|(m, fact)| (m, cell(fact))).collect());
+        findings.place(Some(key), &place, facts.iter().map(|(m, fact)| (*m, cell(*fact))).collect());
         if let Some(new) = findings.differences.get_mut(before) {
-            say_which(trace, new);
+            say_which(trace, payload, new);
         }
     }
     let same = "In each graph that all of them compiled, all ranks have tensors of the same shapes, strides and types.";
     findings.diagnostic(Aspect::Tensors, same, NONE_HAS)
 }
 
-/// Replaces the hashes of a difference by the first operation whose outputs differ.
-fn say_which(trace: &Trace, difference: &mut Difference) {
+/// Replaces the hashes of a difference by the first operation whose outputs differ. `payload` tells where the operations
+/// of a log and record stand.
+fn say_which(
+    trace: &Trace,
+    payload: impl Fn((usize, Option<usize>)) -> Option<(u64, u64)>,
+    difference: &mut Difference,
+) {
     let ops = |group: &Group| -> Vec<Op> {
         let read = || {
-            let (log, record) = group.evidence;
-            let log = trace.logs.get(log)?;
+            let log = trace.logs.get(group.evidence.0)?;
             let view = log.view().ok()?;
-            read_record(log, &view, record?).ok()
+            read(&log.index.payload_at(payload(group.evidence)?, &view).text()).ok()
         };
         read().unwrap_or_default()
     };

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Comparison, Diagnostic, Difference, Facts, Texts, compare, facts};
 use crate::analysis::compiles::compiles;
 use crate::analysis::parts::parts;
+use crate::analysis::runtimes::runtimes;
 use crate::error::Result;
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::Trace;
@@ -22,7 +23,8 @@ fn comparison(trace: &Trace) -> Result<Comparison> {
     for log in &trace.logs {
         let view = log.view()?;
         let compiles = compiles(trace, log, &view, &MetricRecords::new(&log.index, &view));
-        all.push(facts(log, &view, (&compiles, &parts(log, &view)), &texts));
+        let parts = parts(log, &view);
+        all.push(facts(log, &view, (&compiles, &parts, &runtimes(log, &view, &parts)), &texts));
     }
     Ok(compare(trace, &all))
 }

@@ -27,6 +27,8 @@ pub(crate) struct Site<'a> {
     pub(crate) trace: &'a Trace,
     /// The log.
     pub(crate) log: &'a Log,
+    /// Its number in the job.
+    pub(crate) number: usize,
     /// Its bytes.
     pub(crate) bytes: &'a [u8],
     /// The fields of its metrics records.
@@ -229,9 +231,8 @@ impl Site<'_> {
 
     /// What custom parsers failed at in this log, or before any: they could not be loaded.
     pub(crate) fn parser_problems(&self) -> Vec<ParserProblem> {
-        let here = |number| self.trace.logs.get(number).is_some_and(|log| std::ptr::eq(log, self.log));
         let mut problems = self.trace.parser_problems();
-        problems.retain(|problem| problem.log.is_none_or(here));
+        problems.retain(|problem| problem.log.is_none_or(|number| number == self.number));
         problems
     }
 

@@ -137,7 +137,7 @@ pub(crate) fn export_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, 
         records: records(input.census, &site.log.index.names),
         names: names_by_phase(input.census),
         directory: directory(site),
-        links: links(site, input.census),
+        links: links(site, input.census, input.raw_log),
         problems: problems(site),
         siblings: input.siblings,
     };

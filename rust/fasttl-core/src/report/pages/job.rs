@@ -176,7 +176,7 @@ pub(super) fn list(items: &[String]) -> String {
 fn facts(input: &JobInput<'_>) -> Vec<Fact> {
     let logs: Vec<&Log> = input.rows.iter().map(|r| r.log).collect();
     let bytes: u64 = logs.iter().map(|log| log.index.len).sum();
-    let records: usize = logs.iter().map(|log| log.index.records.len()).sum();
+    let records: usize = logs.iter().map(|log| log.records()).sum();
     let mut ranks: Vec<i32> = logs.iter().filter_map(|log| log.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
@@ -207,7 +207,7 @@ fn facts(input: &JobInput<'_>) -> Vec<Fact> {
 }
 
 fn problems(logs: &[&Log]) -> usize {
-    logs.iter().map(|log| log.index.errors().count()).sum()
+    logs.iter().map(|log| log.errors()).sum()
 }
 
 fn notes(input: &JobInput<'_>) -> Vec<Note> {
@@ -307,7 +307,7 @@ fn row<'a>(row: &'a RankRow<'a>) -> Row<'a> {
         breaks: count(sum.breaks),
         failures: count(sum.failures()),
         problems: count(problems(&[log])),
-        records: count(log.index.records.len()),
+        records: count(log.records()),
         bytes: size(log.index.len),
         time: duration(sum.compile_s),
         time_v: sum.compile_s,

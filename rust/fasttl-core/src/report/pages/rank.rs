@@ -10,6 +10,7 @@ use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
 use crate::error::Result;
 use crate::index::{Problem, Severity};
+use crate::report::RawLog;
 use crate::report::census::Census;
 use crate::report::html::Pages;
 
@@ -24,6 +25,8 @@ const CELL: usize = 400;
 pub(crate) struct RankInput<'a> {
     /// What the log has.
     pub(crate) census: &'a Census,
+    /// How the log gets into the report.
+    pub(crate) raw_log: RawLog,
     /// Name and address of the job's page, where there is one.
     pub(crate) job: Option<&'a str>,
     /// The logs before and after.
@@ -142,13 +145,13 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
             href: "failures_and_restarts.html",
         },
         directory: directory(site),
-        links: links(site, input.census),
+        links: links(site, input.census, input.raw_log),
         problems: problems(site),
     };
     pages.render("rank.html", &context)
 }
 
-pub(super) fn links(site: &Site<'_>, census: &Census) -> Vec<FileLink> {
+pub(super) fn links(site: &Site<'_>, census: &Census, raw_log: RawLog) -> Vec<FileLink> {
     let mut links = vec![
         ("raw.log", "the log as it was read"),
         ("raw.jsonl", "the records without payloads, one JSON object a line"),
@@ -161,8 +164,7 @@ pub(super) fn links(site: &Site<'_>, census: &Census) -> Vec<FileLink> {
     if census.has_others() {
         links.push((OTHER_RECORDS, "records that no other page shows"));
     }
-    if site.log.file.source.is_err() {
-        // There is nothing to copy of a log that could not be read.
+    if !raw_log.is_there(site.log) {
         links.remove(0);
     }
     links.into_iter().map(|(href, about)| FileLink { href, label: href, about }).collect()

@@ -1,17 +1,23 @@
 //! The logs of a job: found, indexed in parallel, and put in order by run, rank and restart.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod arrange;
+mod aside;
+mod texts;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::RwLock;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+
+pub(crate) use arrange::{arrange, common_offset};
+use aside::{Aside, Kept};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::kind::Kind;
-use crate::format::payload::{Payload, parse_md5};
-use crate::index::{self, Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Verify};
+use crate::index::{Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Record, Verify};
 use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
 use crate::job::Job;
 use crate::sidecar::{self, Sidecars};
@@ -45,6 +51,12 @@ pub struct LoadOptions {
     pub chunk_len: usize,
 }
 
+impl LoadOptions {
+    const fn index(&self) -> IndexOptions {
+        IndexOptions { verify: self.verify, chunk_len: self.chunk_len }
+    }
+}
+
 impl Default for LoadOptions {
     fn default() -> Self {
         Self {
@@ -58,9 +70,6 @@ impl Default for LoadOptions {
         }
     }
 }
-
-/// Ranks that log nothing at the same time are of one run if they follow each other within this time.
-const SAME_RUN_US: i64 = 10 * 60 * 1_000_000;
 
 /// What became of a log file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +97,7 @@ impl LogState {
 }
 
 /// One log and what is known of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Log {
     /// The file.
     pub file: LogFile,
@@ -110,6 +119,8 @@ pub struct Log {
     pub last_us: Option<i64>,
     /// The log of the process that this one was forked from, where it uses strings that only that one defines.
     pub parent: Option<usize>,
+    /// What is known of an index that was set aside; `index` has then only what was found later.
+    aside: Option<Box<Aside>>,
 }
 
 /// What tells starts of one process from those of others: its rank, or without one its number.
@@ -129,6 +140,45 @@ impl Log {
             first_us: None,
             last_us: None,
             parent: None,
+            aside: None,
+        }
+    }
+
+    /// Number of records.
+    pub fn records(&self) -> usize {
+        self.aside.as_ref().map_or(self.index.records.len(), |aside| aside.records)
+    }
+
+    /// Number of problems that mean a loss.
+    pub fn errors(&self) -> usize {
+        self.aside.as_ref().map_or(0, |aside| aside.errors) + self.index.errors().count()
+    }
+
+    /// See [`Trace::records_without_compile`].
+    fn records_without_compile(&self) -> usize {
+        let names = &self.index.names;
+        let unknown = |r: &&Record| {
+            let about_process = matches!(names.name(r), Some("torch_version" | "compile_worker_status"));
+            let free = r.kind.is(Kind::Str) || r.kind.is(Kind::ChromiumEvent) || about_process;
+            !free && names.id(r).is_none()
+        };
+        let aside = self.aside.as_ref().map(|aside| aside.without_compile);
+        aside.unwrap_or_else(|| self.index.records.iter().filter(unknown).count())
+    }
+
+    /// Its strings by id, and when each was defined.
+    fn string_times(&self) -> Cow<'_, [(i64, Option<i64>)]> {
+        match &self.aside {
+            Some(aside) => Cow::Borrowed(&aside.strings),
+            None => Cow::Owned(aside::string_times(&self.index)),
+        }
+    }
+
+    /// The lowest id of its strings.
+    fn first_string(&self) -> Option<i64> {
+        match &self.aside {
+            Some(aside) => aside.first_string,
+            None => self.index.strings.defs().first().map(|def| def.id),
         }
     }
 
@@ -141,6 +191,9 @@ impl Log {
         }
         self.first_us = self.first_us.map(|us| us - shift);
         self.last_us = self.last_us.map(|us| us - shift);
+        if let Some(aside) = &mut self.aside {
+            aside.shift(shift);
+        }
     }
 
     /// Whose start this is.
@@ -182,6 +235,8 @@ pub struct Trace {
     pub some_ranks: bool,
     /// The current folder at that time: relative paths here are meant from it.
     pub(crate) base: PathBuf,
+    /// How its logs were read, for those that are read again.
+    how: (IndexOptions, Sidecars),
     /// What custom parsers failed at when a report was written last: found after loading, and no part of a log.
     pub(crate) parser_problems: RwLock<Vec<ParserProblem>>,
 }
@@ -192,13 +247,25 @@ pub struct Trace {
 /// Nothing to read, a named file that is no trace, an unpacking limit, an interrupt. A log of a folder that
 /// cannot be read is a [`Log`] of state [`LogState::Unreadable`].
 pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace> {
+    load_within(paths, options, None, job)
+}
+
+/// The same, but of the indexes only so many are kept as fit into `memory` bytes. The others are set aside, and have
+/// to be asked for by [`Trace::at_hand`].
+pub(crate) fn load_within(paths: &[PathBuf], options: &LoadOptions, memory: Option<u64>, job: &Job) -> Result<Trace> {
     let found = find_logs(paths, &InputOptions { max_unpacked: options.max_unpacked })?;
     let Found { logs, passed, folder } = found;
     for log in &logs {
         job.expect(log.source.as_ref().map_or(0, Source::len));
     }
-    let mut logs = logs.into_par_iter().map(|file| read(file, options, job)).collect::<Result<Vec<_>>>()?;
-    if logs.iter().all(|log| log.index.records.is_empty()) {
+    let kept = Kept::new(memory);
+    let read_one = |file| {
+        let mut log = read(file, options, job)?;
+        kept.or_set_aside(&mut log);
+        Ok(log)
+    };
+    let mut logs = logs.into_par_iter().map(read_one).collect::<Result<Vec<_>>>()?;
+    if logs.iter().all(|log| log.records() == 0) {
         return Err(no_records(&logs));
     }
     arrange(&mut logs, options)?;
@@ -209,27 +276,15 @@ pub fn load(paths: &[PathBuf], options: &LoadOptions, job: &Job) -> Result<Trace
         inputs: paths.to_vec(),
         some_ranks: options.ranks.is_some(),
         base: std::env::current_dir().unwrap_or_default(),
+        how: (options.index(), options.sidecars),
         ..Trace::default()
     };
     let parents: Vec<Option<usize>> = trace.logs.iter().map(|log| trace.parent_of(log)).collect();
-    for (log, parent) in trace.logs.iter_mut().zip(parents) {
-        log.parent = parent;
+    for (log, parent) in trace.logs.iter_mut().zip(&parents) {
+        log.parent = *parent;
     }
+    aside::keep_strings_of(&mut trace, parents.into_iter().flatten(), job)?;
     Ok(trace)
-}
-
-/// Settles rank, zone, run and restart of the logs of a job, and keeps those that were asked for, in their order. It
-/// looks at no record but for whether there is one, and at their times where they have to be shifted.
-pub(crate) fn arrange(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
-    settle_ranks(logs);
-    borrow_offsets(logs);
-    assign_runs(logs);
-    select(logs, options)?;
-    logs.sort_by(|a, b| {
-        let key = |log: &Log| (log.rank.is_none(), log.rank, log.run, log.restart, log.first_us);
-        key(a).cmp(&key(b)).then_with(|| a.file.path.cmp(&b.file.path))
-    });
-    Ok(())
 }
 
 fn no_records(logs: &[Log]) -> Error {
@@ -257,8 +312,7 @@ pub(crate) fn read(file: LogFile, options: &LoadOptions, job: &Job) -> Result<Lo
             return Ok(log);
         }
     };
-    let how = IndexOptions { verify: options.verify, chunk_len: options.chunk_len };
-    log.index = sidecar::index(&log.file, &view, how, options.sidecars, job)?;
+    log.index = sidecar::index(&log.file, &view, options.index(), options.sidecars, job)?;
     drop(view);
     if log.file.source.is_ok() {
         describe(&mut log);
@@ -309,35 +363,6 @@ fn describe(log: &mut Log) {
     log.last_us = records.iter().filter_map(|r| r.time_us).max();
 }
 
-/// Where name and records disagree, the records hold: PyTorch wrote them. But files that were given different
-/// ranks by name, and have the same one inside, were told apart by somebody: then the names hold.
-fn settle_ranks(logs: &mut [Log]) {
-    let mut named: BTreeMap<i32, BTreeSet<i32>> = BTreeMap::new();
-    for log in logs.iter() {
-        if let (Some(inside), Some(name)) = (log.index.rank, log.file.name_rank) {
-            named.entry(inside).or_default().insert(name);
-        }
-    }
-    for log in logs {
-        if let (Some(inside), Some(name)) = (log.index.rank, log.file.name_rank)
-            && inside != name
-        {
-            let shared = named.get(&inside).is_some_and(|names| names.len() > 1);
-            let holds = if shared { "other files have that rank too, so the name holds" } else { "the records hold" };
-            log.rank = Some(if shared { name } else { inside });
-            log.index.problems.push(Problem {
-                offset: 0,
-                len: 0,
-                line: 1,
-                kind: ProblemKind::RankName,
-                detail: format!("the file's name says rank {name}, its records say {inside}; {holds}"),
-                owns_bytes: false,
-            });
-        }
-        log.index.problems.sort_by_key(|p| (p.offset, !p.owns_bytes));
-    }
-}
-
 /// The process that wrote most records.
 fn main_process(index: &Index) -> Option<u64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
@@ -350,131 +375,23 @@ fn main_process(index: &Index) -> Option<u64> {
     counts.into_iter().max_by_key(|&(_, count)| count).map(|(id, _)| id)
 }
 
-/// Logs that do not tell how far local time is from UTC take it from those beside them, where all of these
-/// agree: they were written by one job.
-fn borrow_offsets(logs: &mut [Log]) {
-    let Some(offset) = common_offset(logs.iter().map(|log| log.index.utc_offset_s)) else { return };
-    for log in logs.iter_mut().filter(|log| log.index.utc_offset_s.is_none() && log.first_us.is_some()) {
-        log.set_offset(offset);
-    }
-}
-
-/// The one offset of all logs that tell theirs.
-pub(crate) fn common_offset(offsets: impl Iterator<Item = Option<i32>>) -> Option<i32> {
-    let known: BTreeSet<i32> = offsets.flatten().collect();
-    known.first().copied().filter(|_| known.len() == 1)
-}
-
-/// Logs that were written at the same time, or shortly after each other by different ranks.
-struct Group {
-    logs: Vec<usize>,
-    ranks: BTreeSet<Option<i32>>,
-    first_us: i64,
-    last_us: i64,
-}
-
-/// A new run starts where a process begins after all earlier ones have ended; within a run the files of one
-/// rank are numbered by time.
-///
-/// What is known of an end is the last record, and a rank may log its first after another has logged its last.
-/// So stretches in which some log was being written are put together, the closest first, as long as no rank
-/// would be in a run twice.
-fn assign_runs(logs: &mut [Log]) {
-    let mut groups = overlapping(logs);
-    loop {
-        let gap = |pair: &[Group]| match pair {
-            [a, b] if a.ranks.is_disjoint(&b.ranks) => Some(b.first_us - a.last_us).filter(|gap| *gap <= SAME_RUN_US),
-            _ => None,
-        };
-        let closest = groups.windows(2).enumerate().filter_map(|(at, pair)| Some((gap(pair)?, at))).min();
-        let Some((_, at)) = closest else { break };
-        let next = groups.remove(at + 1);
-        if let Some(group) = groups.get_mut(at) {
-            group.logs.extend(next.logs);
-            group.ranks.extend(next.ranks);
-            group.last_us = group.last_us.max(next.last_us);
-        }
-    }
-    let mut starts: FxHashMap<(u32, Who), u32> = FxHashMap::default();
-    for (run, group) in (0..).zip(&groups) {
-        for log in &group.logs {
-            let Some(log) = logs.get_mut(*log) else { continue };
-            log.run = run;
-            let before = starts.entry((run, log.who())).or_default();
-            log.restart = *before;
-            *before += 1;
-        }
-    }
-}
-
-/// Groups of logs between which no log was being written, by time.
-fn overlapping(logs: &[Log]) -> Vec<Group> {
-    let start = |log: &Log| log.first_us.unwrap_or(log.file.modified_us);
-    let mut order: Vec<(i64, &PathBuf, usize)> =
-        logs.iter().enumerate().map(|(at, log)| (start(log), &log.file.path, at)).collect();
-    order.sort();
-    let mut groups: Vec<Group> = Vec::new();
-    for (first_us, _, at) in order {
-        let Some(log) = logs.get(at) else { continue };
-        let last_us = log.last_us.unwrap_or(first_us);
-        // One that goes on with another's string ids was forked from it, or is a second file of its process. One
-        // without a record has no time to go by. Both belong to the run at hand.
-        let goes_on = log.index.strings.defs().first().is_some_and(|def| def.id > 0);
-        let joins = |group: &Group| first_us <= group.last_us || goes_on || log.first_us.is_none();
-        match groups.last_mut().filter(|group| joins(group)) {
-            Some(group) => {
-                group.logs.push(at);
-                group.ranks.insert(log.rank);
-                group.last_us = group.last_us.max(last_us);
-            }
-            None => groups.push(Group { logs: vec![at], ranks: BTreeSet::from([log.rank]), first_us, last_us }),
-        }
-    }
-    groups
-}
-
-/// Keeps the runs and ranks that were asked for.
-fn select(logs: &mut Vec<Log>, options: &LoadOptions) -> Result<()> {
-    if options.runs == Runs::Latest {
-        let with_records = logs.iter().filter(|log| !log.index.records.is_empty());
-        let newest = with_records.map(|log| log.run).max().unwrap_or(0);
-        logs.retain(|log| log.run == newest);
-    }
-    if let Some(ranks) = &options.ranks {
-        let name = |rank: Option<i32>| rank.map_or("none".to_owned(), |r| r.to_string());
-        let mut there: Vec<_> = logs.iter().map(|log| log.rank).collect();
-        there.sort_unstable();
-        there.dedup();
-        logs.retain(|log| ranks.contains(&log.rank));
-        if logs.is_empty() {
-            let there = there.into_iter().map(name).collect::<Vec<_>>().join(", ");
-            let text = format!("no log has one of the ranks asked for; there are logs of rank {there}");
-            return Err(Error::new(ErrorKind::Option, text));
-        }
-    }
-    Ok(())
-}
-
 impl Trace {
     /// The log that a forked process, or a second file of a process, took its strings from: a file of the same
     /// rank that was begun earlier and had defined just those that this one goes on from. `None` where that is
     /// not certain.
     fn parent_of(&self, child: &Log) -> Option<usize> {
-        let own = child.index.strings.defs().first().map(|d| d.id);
+        let own = child.first_string();
         // A process that was not forked defines its strings from 0 on.
         if own == Some(0) {
             return None;
         }
         let begun = child.first_us?;
         let fits = |log: &Log| {
-            let strings = log.index.strings.defs();
-            let before = |id: i64, offset: u64| {
-                let time = log.index.record_at(offset).and_then(|r| r.time_us);
-                time.is_some_and(|time| time < begun).then_some(id)
-            };
-            let last_before = strings.iter().filter_map(|d| before(d.id, d.offset)).max();
-            strings.first().is_some_and(|d| d.id == 0)
-                && own.is_none_or(|own| last_before < Some(own) && strings.iter().any(|d| d.id == own - 1))
+            let strings = log.string_times();
+            let before = |(id, time): &(i64, Option<i64>)| time.is_some_and(|time| time < begun).then_some(*id);
+            let last_before = strings.iter().filter_map(before).max();
+            log.first_string() == Some(0)
+                && own.is_none_or(|own| last_before < Some(own) && strings.iter().any(|(id, _)| *id == own - 1))
         };
         let mut candidates = self.logs.iter().enumerate().filter(|(_, log)| {
             log.rank == child.rank
@@ -502,80 +419,6 @@ impl Trace {
     /// Number of records that belong to no compile and are not free of one by nature: strings, timing events,
     /// and what is logged about the process.
     pub fn records_without_compile(&self) -> usize {
-        let about_process = |log: &Log, r: &index::Record| {
-            matches!(log.index.names.name(r), Some("torch_version" | "compile_worker_status"))
-        };
-        let unknown = |log: &Log, r: &index::Record| {
-            let free = r.kind.is(Kind::Str) || r.kind.is(Kind::ChromiumEvent) || about_process(log, r);
-            !free && log.index.names.id(r).is_none()
-        };
-        self.logs.iter().map(|log| log.index.records.iter().filter(|r| unknown(log, r)).count()).sum()
-    }
-}
-
-/// Texts on demand: read from the file when asked for, and checked against what it was.
-impl Trace {
-    fn record(&self, file: u32, offset: u64) -> Result<(&Log, &index::Record)> {
-        let missing = || Error::new(ErrorKind::Option, format!("no record starts at byte {offset} of file {file}"));
-        let log = self.logs.get(file as usize).ok_or_else(missing)?;
-        Ok((log, log.index.record_at(offset).ok_or_else(missing)?))
-    }
-
-    fn read(log: &Log, (from, to): (u64, u64)) -> Result<Vec<u8>> {
-        let path = &log.file.path;
-        let source = log.file.source.as_ref().map_err(|why| Error::at(ErrorKind::Read, path, why.clone()))?;
-        let len = usize::try_from(to.saturating_sub(from))
-            .map_err(|_| Error::at(ErrorKind::TooLarge, path, "the record is too large for the address space"))?;
-        source.read_at(from, len)
-    }
-
-    /// The payload's text of the record that starts at `offset` of log number `file`.
-    ///
-    /// # Errors
-    /// No such record; a log that changed or is gone.
-    pub fn payload(&self, file: u32, offset: u64) -> Result<Vec<u8>> {
-        let (log, record) = self.record(file, offset)?;
-        if !record.has_payload() {
-            return Ok(Vec::new());
-        }
-        let raw = Self::read(log, record.payload_range())?;
-        Ok(Payload::new(&raw, log.index.line_end).text())
-    }
-
-    /// The text of the first whole payload with that md5, if there is one.
-    ///
-    /// # Errors
-    /// An md5 that is none; a log that changed or is gone.
-    pub fn payload_by_md5(&self, md5: &str) -> Result<Option<Vec<u8>>> {
-        let wanted = parse_md5(md5.as_bytes())
-            .ok_or_else(|| Error::new(ErrorKind::Option, format!("{md5:?} is no md5: 32 hexadecimal digits")))?;
-        for (file, log) in (0..).zip(&self.logs) {
-            let found = log.index.records.iter().find(|r| r.payload.is_whole() && r.md5 == wanted);
-            if let Some(record) = found {
-                return self.payload(file, record.offset).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    /// The metadata of the record that starts at `offset` of log number `file`: the value of its kind's key.
-    ///
-    /// # Errors
-    /// No such record; a log that changed or is gone.
-    pub fn metadata(&self, file: u32, offset: u64) -> Result<String> {
-        let (log, record) = self.record(file, offset)?;
-        let raw = Self::read(log, record.meta_range())?;
-        Ok(String::from_utf8_lossy(&raw).into_owned())
-    }
-
-    /// The JSON head of the record that starts at `offset` of log number `file`, as it stands; bytes that are not
-    /// UTF-8 become U+FFFD.
-    ///
-    /// # Errors
-    /// No such record; a log that changed or is gone.
-    pub fn head(&self, file: u32, offset: u64) -> Result<String> {
-        let (log, record) = self.record(file, offset)?;
-        let raw = Self::read(log, record.json_range())?;
-        Ok(String::from_utf8_lossy(&raw).into_owned())
+        self.logs.iter().map(Log::records_without_compile).sum()
     }
 }
