@@ -10,7 +10,7 @@ import pytest
 from measures.process import has_anonymous_memory, peak_anonymous_mb
 
 RANKS = 64
-RECORDS = 10_000
+RECORDS = 20_000
 LIMIT_MB = 100
 
 
@@ -21,7 +21,7 @@ def job(tmp_path_factory):
     line = 'V1129 23:59:{:02}.{:06} {} torch/x.py:7] {{"note": {{}}, "rank": {}}}\n'
     for rank in range(RANKS):
         log = folder / f"dedicated_log_torch_trace_rank_{rank}_abcdefgh.log"
-        log.write_text("".join(line.format(n // 200, n, 4000 + rank, rank) for n in range(RECORDS)))
+        log.write_text("".join(line.format(n // 400, n, 4000 + rank, rank) for n in range(RECORDS)))
         # One that was written to lately is copied first.
         os.utime(log, (time.time() - 60,) * 2)
     return folder

@@ -99,7 +99,7 @@ impl PyLogRecord {
 
     #[getter]
     fn time_us(&self) -> PyResult<Option<i64>> {
-        Ok(self.parts()?.1.time_us)
+        Ok(self.parts()?.1.time_us())
     }
 
     #[getter]

@@ -92,7 +92,7 @@ fn build(trace: &Trace) -> Result<Table> {
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row);
     part_columns(builder, |r: &CacheRow<'_>| r.found.part)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
-        .time("time", "When it was logged.", |r| r.row.record.time_us)
+        .time("time", "When it was logged.", |r| r.row.record.time_us())
         .name("layer", "fx_graph, fx_graph_bundled, aotautograd, precompile or dynamo.", |r| {
             Some(Cow::Borrowed(r.found.layer))
         })

@@ -260,7 +260,7 @@ impl Compile {
             file: None,
             line: None,
             stack: Vec::new(),
-            start_us: record.time_us,
+            start_us: record.time_us(),
             phases: Phases::default(),
             ops: None,
             nodes: None,

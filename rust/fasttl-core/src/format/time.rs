@@ -54,6 +54,10 @@ impl WallTime {
     pub fn nearest(self, near_us: i64) -> i64 {
         let year = civil_from_days(near_us.div_euclid(DAY_US)).0;
         let distance = |at: &i64| (at - near_us).abs();
+        let same_year = self.in_year(year);
+        if distance(&same_year) <= 180 * DAY_US {
+            return same_year;
+        }
         [year - 1, year, year + 1].map(|y| self.in_year(y)).into_iter().min_by_key(distance).unwrap_or_default()
     }
 
@@ -101,8 +105,27 @@ pub fn iso(us: i64) -> String {
     let (year, month, day) = civil_from_days(us.div_euclid(DAY_US));
     let rest = us.rem_euclid(DAY_US);
     let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}")
+    let mut text = String::with_capacity(26);
+    match year {
+        0..=9999 => digits(&mut text, year, 4),
+        _ => text += &format!("{year:04}"),
+    }
+    let parts = [('-', month), ('-', day), ('T', seconds / 3600), (':', seconds / 60 % 60), (':', seconds % 60)];
+    for (mark, number) in parts {
+        text.push(mark);
+        digits(&mut text, number, 2);
+    }
+    text.push('.');
+    digits(&mut text, micros, 6);
+    text
+}
+
+/// Appends the last `places` digits of a number.
+fn digits(text: &mut String, number: i64, places: u32) {
+    for place in (0..places).rev() {
+        let digit = number / 10_i64.pow(place) % 10;
+        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +140,8 @@ mod tests {
         }
         assert_eq!(civil_from_days(0), (1970, 1, 1));
         assert_eq!(iso(1_795_996_588_050_555), "2026-11-29T23:56:28.050555");
+        assert_eq!((iso(0), iso(-1)), ("1970-01-01T00:00:00.000000".into(), "1969-12-31T23:59:59.999999".into()));
+        assert_eq!(iso(400_000_000_000_000_000), "14645-06-30T15:06:40.000000");
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! say when a compile began and how long it took; where it has neither, the year is the one that brings
 //! the last record before the file's own time, and the zone stays unknown.
 
-use super::record::{KindId, Mark, Record};
+use rayon::prelude::*;
+
+use super::record::{KindId, Mark, Record, When};
 use crate::format::json;
 use crate::format::kind::Kind;
 use crate::format::payload::{LineEnd, Payload};
@@ -13,10 +15,12 @@ use crate::format::time::WallTime;
 
 /// Offsets are whole quarters of an hour.
 const QUARTER_US: i64 = 15 * 60 * 1_000_000;
+/// Records that are given their times by one thread.
+const BLOCK: usize = 1 << 14;
 /// No zone is farther from UTC.
 const MOST_US: i64 = 15 * 3600 * 1_000_000;
 
-/// Fills in `time_us` of all records. Yields the offset of local time from UTC, in seconds, where it is
+/// Fills in the times of all records. Yields the offset of local time from UTC, in seconds, where it is
 /// known (the last one, if the clock was set between).
 pub(super) fn assign(records: &mut [Record], bytes: &[u8], line_end: LineEnd, modified_us: i64) -> Option<i32> {
     let anchors = anchors(records, bytes, line_end);
@@ -24,18 +28,17 @@ pub(super) fn assign(records: &mut [Record], bytes: &[u8], line_end: LineEnd, mo
         assign_by_file_time(records, modified_us);
         return None;
     }
-    let mut next = 0;
-    let mut current = anchors.first().copied();
-    for (index, record) in records.iter_mut().enumerate() {
-        while let Some(anchor) = anchors.get(next).filter(|a| a.index <= index) {
-            current = Some(*anchor);
-            next += 1;
+    let assign = |(block, records): (usize, &mut [Record])| {
+        for (index, record) in (block * BLOCK..).zip(records) {
+            // The anchor before it; for those before the first, that one.
+            let before = anchors.partition_point(|anchor| anchor.index <= index);
+            if let (Some(anchor), Some(wall)) = (anchors.get(before.saturating_sub(1)), record.wall()) {
+                record.when = When::Utc(wall.nearest(anchor.utc_us + anchor.offset_us) - anchor.offset_us);
+            }
         }
-        if let (Some(anchor), Some(wall)) = (current, record.wall) {
-            record.time_us = Some(wall.nearest(anchor.utc_us + anchor.offset_us) - anchor.offset_us);
-        }
-    }
-    current.and_then(|anchor| i32::try_from(anchor.offset_us / 1_000_000).ok())
+    };
+    records.par_chunks_mut(BLOCK).enumerate().for_each(assign);
+    anchors.last().and_then(|anchor| i32::try_from(anchor.offset_us / 1_000_000).ok())
 }
 
 /// A record whose real time is known.
@@ -60,7 +63,7 @@ fn collect(records: &[Record], wanted: impl Fn(&Record) -> bool, time: impl Fn(&
     // The latest time of the stretch at hand, the record that it begins with, and whether it has its anchor.
     let (mut latest, mut begins, mut anchored) = (None::<WallTime>, 0, false);
     for (index, record) in records.iter().enumerate() {
-        let Some(wall) = record.wall else { continue };
+        let Some(wall) = record.wall() else { continue };
         if latest.is_none_or(|latest| latest.hour_key() != wall.hour_key() || wall.is_set_back_from(latest)) {
             (latest, begins, anchored) = (Some(wall), index, false);
         }
@@ -121,11 +124,11 @@ fn micros(number: &[u8], scale: f64) -> Option<i64> {
 /// of a February 29, which not every year has. A day is allowed for zones ahead of UTC; within the file the year
 /// follows from the record beside.
 fn assign_by_file_time(records: &mut [Record], modified_us: i64) {
-    let last = |wanted: fn(WallTime) -> bool| records.iter().rposition(|r| r.wall.is_some_and(wanted));
+    let last = |wanted: fn(WallTime) -> bool| records.iter().rposition(|r| r.wall().is_some_and(wanted));
     let Some(start) = last(WallTime::is_leap_day).or_else(|| last(|_| true)) else { return };
     let limit = modified_us.saturating_add(MOST_US);
     let (before, after) = records.split_at_mut(start);
-    let Some(near) = after.first().and_then(|r| r.wall).map(|wall| wall.latest_before(limit)) else { return };
+    let Some(near) = after.first().and_then(Record::wall).map(|wall| wall.latest_before(limit)) else { return };
     assign_near(after.iter_mut(), near);
     assign_near(before.iter_mut().rev(), near);
 }
@@ -133,9 +136,9 @@ fn assign_by_file_time(records: &mut [Record], modified_us: i64) {
 /// To each record the time that is nearest to that of the one before it.
 fn assign_near<'r>(records: impl Iterator<Item = &'r mut Record>, mut near: i64) {
     for record in records {
-        if let Some(wall) = record.wall {
+        if let Some(wall) = record.wall() {
             near = wall.nearest(near);
-            record.time_us = Some(near);
+            record.when = When::Utc(near);
         }
     }
 }
@@ -148,7 +151,7 @@ mod tests {
 
     fn times(log: &str, modified_us: i64) -> Vec<String> {
         let index = index(log.as_bytes(), modified_us, IndexOptions::default(), &Job::default()).unwrap();
-        index.records.iter().map(|r| r.time_us.map(iso).unwrap_or_default().replace(".000000", "")).collect()
+        index.records.iter().map(|r| r.time_us().map(iso).unwrap_or_default().replace(".000000", "")).collect()
     }
 
     fn untold(wall: &str) -> String {

@@ -25,24 +25,33 @@ struct Begun {
 #[derive(Default)]
 struct Counters {
     generation: u32,
-    begun: FxHashMap<CompileId, Begun>,
+    /// By the number of the id without attempt.
+    begun: FxHashMap<u32, Begun>,
 }
 
 /// Fills in `generation` of all records.
 pub(super) fn assign(index: &mut Index) {
-    let ids: Vec<CompileId> = index.names.ids.iter().map(|id| id.without_attempt()).collect();
+    let ids = without_attempt(&index.names.ids);
     // A later try of the same compile is no new one.
     let first_try: Vec<bool> = index.names.ids.iter().map(|id| id.attempt.unwrap_or(0) == 0).collect();
     // A record that tells no rank is one of the log's own.
     let own = index.records.iter().find_map(|r| r.rank);
-    let mut ranks: FxHashMap<Option<i32>, Counters> = FxHashMap::default();
+    let mut ranks: FxHashMap<Option<i32>, usize> = FxHashMap::default();
+    let mut counters: Vec<Counters> = Vec::new();
     let mut free = 0;
+    // Mostly all records are of one rank.
+    let mut latest = (None, usize::MAX);
     for record in &mut index.records {
-        let Counters { generation, begun } = ranks.entry(record.rank.or(own)).or_insert_with(|| {
+        let rank = record.rank.or(own);
+        if latest.1 == usize::MAX || latest.0 != rank {
+            latest = (rank, *ranks.entry(rank).or_insert(counters.len()));
+        }
+        if latest.1 == counters.len() {
+            counters.push(Counters { generation: free, ..Counters::default() });
             free += 1;
-            Counters { generation: free - 1, ..Counters::default() }
-        });
-        let Some(id) = ids.get(record.id as usize).copied().filter(|id| id.frame_compile_id.is_some()) else {
+        }
+        let Some(Counters { generation, begun }) = counters.get_mut(latest.1) else { continue };
+        let Some(id) = ids.get(record.id as usize).copied().flatten() else {
             record.generation = *generation;
             continue;
         };
@@ -65,6 +74,17 @@ pub(super) fn assign(index: &mut Index) {
             record.generation = known.map_or(*generation, |b| b.generation);
         }
     }
+}
+
+/// For each id the number of it without its attempt; none for those that no compile of a frame has.
+fn without_attempt(ids: &[CompileId]) -> Vec<Option<u32>> {
+    let mut numbers: FxHashMap<CompileId, u32> = FxHashMap::default();
+    let number = |id: &CompileId| {
+        id.frame_compile_id?;
+        let next = u32::try_from(numbers.len()).ok()?;
+        Some(*numbers.entry(id.without_attempt()).or_insert(next))
+    };
+    ids.iter().map(number).collect()
 }
 
 #[cfg(test)]

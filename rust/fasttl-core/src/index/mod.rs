@@ -16,12 +16,13 @@ mod start;
 mod stored;
 mod strings;
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 pub use problem::{ParserProblem, Problem, ProblemKind, Severity};
-pub use record::{Encoding, KindId, Mark, NONE, Names, PayloadState, Record};
+pub use record::{Encoding, KindId, Mark, NONE, Names, PayloadState, Record, When};
 pub use scan::{Interned, Verify};
 pub(crate) use start::{first_rank, first_records};
 pub(crate) use stored::{Rows, Sections, read_sections, unfit};
@@ -98,23 +99,27 @@ pub fn index(bytes: &[u8], modified_us: i64, options: IndexOptions, job: &Job) -
     let mut join = Join::default();
     // One for each thread that reads.
     let at_hand: Mutex<Vec<Scratch>> = Mutex::default();
-    // Some chunks at a time: what they took is free again for those after them.
-    for ranges in cut::cut(bytes, options.chunk_len).chunks(CHUNKS_AT_ONCE * rayon::current_num_threads()) {
-        let chunks = ranges
-            .par_iter()
-            .map(|range| {
-                let mut scratch = at_hand.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-                let chunk = scan::scan(bytes, range, line_end, options.verify, &mut scratch);
-                at_hand.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-                job.advance(range.len() as u64)?;
-                Ok(chunk)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        for chunk in chunks {
-            join.add(chunk);
-        }
-        join.reserve(ranges.last().map_or(0, |range| range.end), bytes.len());
+    let read = |range: &Range<usize>| {
+        let mut scratch = at_hand.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let chunk = scan::scan(bytes, range, line_end, options.verify, &mut scratch);
+        at_hand.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        job.advance(range.len() as u64)?;
+        Ok(chunk)
+    };
+    let all = cut::cut(bytes, options.chunk_len);
+    let mut before = Vec::new();
+    // Some chunks at a time: what they took is free again for those after them. While some are read, those before them
+    // are put together.
+    for ranges in all.chunks(CHUNKS_AT_ONCE * rayon::current_num_threads()) {
+        let chunks = std::mem::take(&mut before);
+        let done = ranges.first().map_or(0, |range| range.start);
+        let (read, ()) = rayon::join(
+            || ranges.par_iter().map(read).collect::<Result<Vec<_>>>(),
+            || join.add_all(chunks, done, bytes.len()),
+        );
+        before = read?;
     }
+    join.add_all(before, bytes.len(), bytes.len());
     let mut index = join.finish();
     index.line_end = line_end;
     index.len = bytes.len() as u64;
@@ -191,6 +196,17 @@ struct Join {
 }
 
 impl Join {
+    /// Adds the chunks of a file of `len` bytes up to byte `done`.
+    fn add_all(&mut self, chunks: Vec<Chunk>, done: usize, len: usize) {
+        let any = !chunks.is_empty();
+        for chunk in chunks {
+            self.add(chunk);
+        }
+        if any {
+            self.reserve(done, len);
+        }
+    }
+
     fn add(&mut self, mut chunk: Chunk) {
         let kind_map = remap(&mut self.kinds, chunk.kinds.values());
         let source_map = remap(&mut self.sources, chunk.sources.values());

@@ -114,10 +114,8 @@ pub struct Record {
     pub md5: [u8; 16],
     /// Line number of the head, from 1.
     pub line: u64,
-    /// Time in the prefix.
-    pub wall: Option<WallTime>,
-    /// Microseconds since 1970; `None` until the file's clock is known, or without a time.
-    pub time_us: Option<i64>,
+    /// When it was logged.
+    pub when: When,
     /// Process id (thread id in PyTorch 2.3 and 2.4).
     pub thread: Option<u64>,
     /// Index into [`super::Names::sources`]: the source file that logged the record.
@@ -146,6 +144,17 @@ pub struct Record {
     pub plain: bool,
 }
 
+/// When a record was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Its prefix has no time.
+    Unknown,
+    /// The time in its prefix, until the file's clock is known.
+    Wall(WallTime),
+    /// Microseconds since 1970.
+    Utc(i64),
+}
+
 /// Events of a compile's life that the index needs while it goes through a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Mark {
@@ -161,6 +170,22 @@ pub enum Mark {
 }
 
 impl Record {
+    /// When it was logged, in microseconds since 1970; `None` without a time.
+    pub const fn time_us(&self) -> Option<i64> {
+        match self.when {
+            When::Utc(us) => Some(us),
+            When::Unknown | When::Wall(_) => None,
+        }
+    }
+
+    /// The time in its prefix, until the file's clock is known.
+    pub(super) const fn wall(&self) -> Option<WallTime> {
+        match self.when {
+            When::Wall(wall) => Some(wall),
+            When::Unknown | When::Utc(_) => None,
+        }
+    }
+
     /// Where the payload's lines start and end in the file.
     pub const fn payload_range(&self) -> (u64, u64) {
         (self.offset + self.head_len, self.offset + self.len)

@@ -30,6 +30,7 @@ pub(super) fn write(
     write_strings(out, &log.index)?;
     let sources: Vec<String> = log.index.names.sources.iter().map(|s| quoted(s)).collect();
     let mut files = payload_files.iter().peekable();
+    let mut line = Vec::new();
     for (at, record) in log.index.records.iter().enumerate() {
         while files.peek().is_some_and(|(n, _)| *n < at) {
             files.next();
@@ -42,10 +43,12 @@ pub(super) fn write(
         let head = log.index.json(record, bytes);
         let strict = if record.plain { Cow::Borrowed(head) } else { to_strict(head) };
         let open = strict.strip_suffix(b"}").unwrap_or(&strict);
-        out.write_all(open)?;
-        out.write_all(if open.trim_ascii_end() == b"{" { b"" } else { b", " })?;
-        fields.write(out, &taken_names(log, record, &strict))?;
-        out.write_all(b"}\n")?;
+        line.clear();
+        line.extend_from_slice(open);
+        line.extend_from_slice(if open.trim_ascii_end() == b"{" { b"" } else { b", " });
+        fields.write(&mut line, &taken_names(log, record, &strict));
+        line.extend_from_slice(b"}\n");
+        out.write_all(&line)?;
     }
     Ok(())
 }
@@ -83,30 +86,37 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Writes the members of a JSON object. The log's own keys keep their names: `taken` ones are not given again.
-    fn write(&self, out: &mut dyn Write, taken: &[&str]) -> io::Result<()> {
+    /// Adds the members of a JSON object to a line. The log's own keys keep their names: `taken` ones are not given again.
+    fn write(&self, line: &mut Vec<u8>, taken: &[&str]) {
         let record = self.record;
-        let own = |name: &str| if taken.contains(&name) { "header_" } else { "" };
-        match record.time_us {
-            Some(us) => {
-                let zone = if self.log.index.utc_offset_s.is_some() { "Z" } else { "" };
-                write!(out, "\"{}timestamp\": \"{}{zone}\"", own("timestamp"), iso(us))?;
+        let mut comma: &[u8] = b"";
+        let mut member = |name: &str, value: &[&[u8]]| {
+            let own: &[u8] = if taken.contains(&name) { b"header_" } else { b"" };
+            for part in [std::mem::replace(&mut comma, b", "), b"\"", own, name.as_bytes(), b"\": "].iter().chain(value)
+            {
+                line.extend_from_slice(part);
             }
-            None => write!(out, "\"{}timestamp\": null", own("timestamp"))?,
+        };
+        let mut number = itoa::Buffer::new();
+        match record.time_us() {
+            Some(us) => {
+                let zone: &[u8] = if self.log.index.utc_offset_s.is_some() { b"Z\"" } else { b"\"" };
+                member("timestamp", &[b"\"", iso(us).as_bytes(), zone]);
+            }
+            None => member("timestamp", &[b"null"]),
         }
         match record.thread {
-            Some(thread) => write!(out, ", \"{}thread\": {thread}", own("thread"))?,
-            None => write!(out, ", \"{}thread\": null", own("thread"))?,
+            Some(thread) => member("thread", &[number.format(thread).as_bytes()]),
+            None => member("thread", &[b"null"]),
         }
         let source = self.sources.get(record.source as usize).map_or("\"\"", String::as_str);
-        write!(out, ", \"{}pathname\": {source}", own("pathname"))?;
+        member("pathname", &[source.as_bytes()]);
         match record.source_line {
-            NONE => write!(out, ", \"{}lineno\": null", own("lineno"))?,
-            line => write!(out, ", \"{}lineno\": {line}", own("lineno"))?,
+            NONE => member("lineno", &[b"null"]),
+            at => member("lineno", &[number.format(at).as_bytes()]),
         }
-        match self.file {
-            Some(file) => write!(out, ", \"{}payload_filename\": {}", own("payload_filename"), quoted(file)),
-            None => Ok(()),
+        if let Some(file) = self.file {
+            member("payload_filename", &[quoted(file).as_bytes()]);
         }
     }
 }

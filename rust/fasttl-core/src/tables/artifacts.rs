@@ -24,7 +24,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .name("encoding", "string, json or unknown; null where the kind has no encoding.", |r| {
             r.record.encoding.name().map(Cow::Borrowed)
         })
-        .time("time", "When it was logged.", |r| r.record.time_us)
+        .time("time", "When it was logged.", |r| r.record.time_us())
         .u64("bytes", "Bytes of the text.", |r| Some(r.record.text_len))
         .text("md5", "MD5 of the text as the head gives it.", |r| {
             (r.record.md5 != [0; 16]).then(|| Cow::Owned(md5_hex(r.record.md5)))

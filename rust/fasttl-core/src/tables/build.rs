@@ -12,9 +12,7 @@ use arrow_array::builder::{BooleanBuilder, ListBuilder, PrimitiveBuilder, String
 use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type, UInt64Type,
 };
-use arrow_array::{
-    ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, new_null_array,
-};
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -58,17 +56,53 @@ impl Table {
 
 const ABOUT: &str = "about";
 
+/// Rows that are looked at for one column after the other, while they are in the processor's cache.
+const BLOCK: usize = 2048;
+
+/// A column in the making.
+trait Filling<'r, R>: Send {
+    /// Adds the cells of further rows.
+    fn add(&mut self, rows: &'r [R]);
+    /// The column.
+    fn finish(self: Box<Self>) -> ArrayRef;
+}
+
+/// A column whose cells are added one by one.
+struct Cells<B, A, E> {
+    builder: B,
+    add: A,
+    end: E,
+}
+
+impl<'r, R, B, A, E> Filling<'r, R> for Cells<B, A, E>
+where
+    R: 'r,
+    B: Send,
+    A: FnMut(&mut B, &'r R) + Send,
+    E: FnOnce(B) -> ArrayRef + Send,
+{
+    fn add(&mut self, rows: &'r [R]) {
+        for row in rows {
+            (self.add)(&mut self.builder, row);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> ArrayRef {
+        (self.end)(self.builder)
+    }
+}
+
 /// A column that is still to be made.
-struct Pending<'r> {
+struct Pending<'r, R> {
     name: String,
     about: String,
-    make: Box<dyn FnOnce() -> ArrayRef + Send + 'r>,
+    cells: Box<dyn Filling<'r, R> + 'r>,
 }
 
 /// Takes rows and, column by column, how a cell comes from a row. The columns are made side by side.
 pub(crate) struct TableBuilder<'r, R> {
     rows: &'r [R],
-    columns: Vec<Pending<'r>>,
+    columns: Vec<Pending<'r, R>>,
     /// The columns that are made; all when `None`.
     only: Option<&'r [String]>,
 }
@@ -84,13 +118,20 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
         Self { only: Some(names), ..self }
     }
 
-    fn add(mut self, name: &str, about: &str, make: impl FnOnce(&'r [R]) -> ArrayRef + Send + 'r) -> Self {
+    /// A column whose cells go to a builder for as many as there are rows.
+    fn add<B: Send + 'r>(
+        mut self,
+        name: &str,
+        about: &str,
+        builder: impl FnOnce(usize) -> B,
+        add: impl FnMut(&mut B, &'r R) + Send + 'r,
+        end: impl FnOnce(B) -> ArrayRef + Send + 'r,
+    ) -> Self {
         if self.only.is_some_and(|names| !names.iter().any(|wanted| wanted == name)) {
             return self;
         }
-        let rows = self.rows;
-        let make = Box::new(move || make(rows));
-        self.columns.push(Pending { name: name.to_owned(), about: about.to_owned(), make });
+        let cells = Box::new(Cells { builder: builder(self.rows.len()), add, end });
+        self.columns.push(Pending { name: name.to_owned(), about: about.to_owned(), cells });
         self
     }
 
@@ -101,16 +142,14 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
         data_type: Option<DataType>,
         get: impl Fn(&'r R) -> Option<T::Native> + Send + 'r,
     ) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = PrimitiveBuilder::<T>::with_capacity(rows.len());
-            if let Some(data_type) = data_type {
-                builder = builder.with_data_type(data_type);
+        let builder = |rows| {
+            let builder = PrimitiveBuilder::<T>::with_capacity(rows);
+            match data_type {
+                Some(data_type) => builder.with_data_type(data_type),
+                None => builder,
             }
-            for row in rows {
-                builder.append_option(get(row));
-            }
-            Arc::new(builder.finish())
-        })
+        };
+        self.add(name, about, builder, move |b, row| b.append_option(get(row)), |mut b| Arc::new(b.finish()))
     }
 
     /// A column of 32-bit integers.
@@ -146,106 +185,85 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
 
     /// A column of truth values.
     pub(crate) fn bool(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<bool> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = BooleanBuilder::with_capacity(rows.len());
-            for row in rows {
-                builder.append_option(get(row));
-            }
-            Arc::new(builder.finish())
-        })
+        let add = move |b: &mut BooleanBuilder, row| b.append_option(get(row));
+        self.add(name, about, BooleanBuilder::with_capacity, add, |mut b| Arc::new(b.finish()))
     }
 
     /// A column of free text.
     pub(crate) fn text(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Cow<'r, str>> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = StringViewBuilder::with_capacity(rows.len());
-            for row in rows {
-                builder.append_option(get(row));
-            }
-            Arc::new(builder.finish())
-        })
+        let add = move |b: &mut StringViewBuilder, row| b.append_option(get(row));
+        self.add(name, about, StringViewBuilder::with_capacity, add, |mut b| Arc::new(b.finish()))
     }
 
     /// A column of md5s, as 32 hexadecimal digits.
     pub(crate) fn md5(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<[u8; 16]> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = StringViewBuilder::with_capacity(rows.len());
-            for row in rows {
-                let digits = get(row).map(md5_digits);
-                builder.append_option(digits.as_ref().and_then(|digits| std::str::from_utf8(digits).ok()));
-            }
-            Arc::new(builder.finish())
-        })
+        let add = move |b: &mut StringViewBuilder, row| {
+            let digits = get(row).map(md5_digits);
+            b.append_option(digits.as_ref().and_then(|digits| std::str::from_utf8(digits).ok()));
+        };
+        self.add(name, about, StringViewBuilder::with_capacity, add, |mut b| Arc::new(b.finish()))
     }
 
     /// A column of names that repeat.
     pub(crate) fn name(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Cow<'r, str>> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut names = Dictionary::default();
-            // Most names stand once in the index, and many rows borrow them from there.
-            let mut seen: FxHashMap<(usize, usize), u32> = FxHashMap::default();
-            let key = |row| match get(row)? {
-                Cow::Borrowed(text) => Some(
-                    *seen.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| names.key(Cow::Borrowed(text))),
-                ),
-                owned @ Cow::Owned(_) => Some(names.key(owned)),
-            };
-            let keys: Vec<Option<u32>> = rows.iter().map(key).collect();
-            names.array(keys)
-        })
+        // Most names stand once in the index, and many rows borrow them from there.
+        let mut seen: FxHashMap<(usize, usize), u32> = FxHashMap::default();
+        let add = move |b: &mut Dictionary<'r>, row| {
+            let key = get(row).map(|text| match text {
+                Cow::Borrowed(text) => {
+                    *seen.entry((text.as_ptr().addr(), text.len())).or_insert_with(|| b.key(Cow::Borrowed(text)))
+                }
+                owned @ Cow::Owned(_) => b.key(owned),
+            });
+            b.keys.append_option(key);
+        };
+        self.add(name, about, Dictionary::with_capacity, add, Dictionary::finish)
     }
 
     /// A column of names that repeat, of which equal `key`s have the same: a text is made once for each key.
-    pub(crate) fn keyed_name<K: Eq + Hash>(
+    pub(crate) fn keyed_name<K: Eq + Hash + Send + 'r>(
         self,
         name: &str,
         about: &str,
         key: impl Fn(&'r R) -> Option<K> + Send + 'r,
         text: impl Fn(&K) -> String + Send + 'r,
     ) -> Self {
-        self.add(name, about, move |rows| {
-            let mut names = Dictionary::default();
-            let mut seen: FxHashMap<K, u32> = FxHashMap::default();
-            let of = |row| {
-                Some(match seen.entry(key(row)?) {
-                    Entry::Occupied(known) => *known.get(),
-                    Entry::Vacant(new) => {
-                        let number = names.key(Cow::Owned(text(new.key())));
-                        *new.insert(number)
-                    }
-                })
-            };
-            let keys: Vec<Option<u32>> = rows.iter().map(of).collect();
-            names.array(keys)
-        })
+        let mut seen: FxHashMap<K, u32> = FxHashMap::default();
+        let add = move |b: &mut Dictionary<'r>, row| {
+            let key = key(row).map(|key| match seen.entry(key) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let number = b.key(Cow::Owned(text(new.key())));
+                    *new.insert(number)
+                }
+            });
+            b.keys.append_option(key);
+        };
+        self.add(name, about, Dictionary::with_capacity, add, Dictionary::finish)
     }
 
     /// A column of lists of text.
     pub(crate) fn texts(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<String>> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = ListBuilder::new(StringViewBuilder::new());
-            for row in rows {
-                let texts = get(row);
-                for text in texts.iter().flatten() {
-                    builder.values().append_value(text);
-                }
-                builder.append(texts.is_some());
+        let builder = |_| ListBuilder::new(StringViewBuilder::new());
+        let add = move |b: &mut ListBuilder<StringViewBuilder>, row| {
+            let texts = get(row);
+            for text in texts.iter().flatten() {
+                b.values().append_value(text);
             }
-            Arc::new(builder.finish())
-        })
+            b.append(texts.is_some());
+        };
+        self.add(name, about, builder, add, |mut b| Arc::new(b.finish()))
     }
 
     /// A column of lists of 32-bit integers.
     pub(crate) fn ints(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<i32>> + Send + 'r) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = ListBuilder::new(PrimitiveBuilder::<Int32Type>::new());
-            for row in rows {
-                let list = get(row);
-                builder.values().append_slice(list.as_deref().unwrap_or_default());
-                builder.append(list.is_some());
-            }
-            Arc::new(builder.finish())
-        })
+        let builder = |_| ListBuilder::new(PrimitiveBuilder::<Int32Type>::new());
+        let add = move |b: &mut ListBuilder<PrimitiveBuilder<Int32Type>>, row| {
+            let list = get(row);
+            b.values().append_slice(list.as_deref().unwrap_or_default());
+            b.append(list.is_some());
+        };
+        self.add(name, about, builder, add, |mut b| Arc::new(b.finish()))
     }
 
     /// A column of lists of lists of 32-bit integers.
@@ -255,25 +273,23 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
         about: &str,
         get: impl Fn(&'r R) -> Option<Vec<Vec<i32>>> + Send + 'r,
     ) -> Self {
-        self.add(name, about, move |rows| {
-            let mut builder = ListBuilder::new(ListBuilder::new(PrimitiveBuilder::<Int32Type>::new()));
-            for row in rows {
-                let lists = get(row);
-                for list in lists.iter().flatten() {
-                    builder.values().values().append_slice(list);
-                    builder.values().append(true);
-                }
-                builder.append(lists.is_some());
+        let builder = |_| ListBuilder::new(ListBuilder::new(PrimitiveBuilder::<Int32Type>::new()));
+        let add = move |b: &mut ListBuilder<ListBuilder<PrimitiveBuilder<Int32Type>>>, row| {
+            let lists = get(row);
+            for list in lists.iter().flatten() {
+                b.values().values().append_slice(list);
+                b.values().append(true);
             }
-            Arc::new(builder.finish())
-        })
+            b.append(lists.is_some());
+        };
+        self.add(name, about, builder, add, |mut b| Arc::new(b.finish()))
     }
 
     /// The finished table.
     pub(crate) fn finish(self, name: &'static str) -> Result<Table> {
-        let (labels, makers): (Vec<_>, Vec<_>) =
-            self.columns.into_iter().map(|column| ((column.name, column.about), column.make)).unzip();
-        let arrays: Vec<ArrayRef> = makers.into_par_iter().map(|make| make()).collect();
+        let (labels, columns): (Vec<_>, Vec<_>) =
+            self.columns.into_iter().map(|column| ((column.name, column.about), column.cells)).unzip();
+        let arrays = fill(self.rows, columns);
         let fields = labels.into_iter().zip(&arrays).map(|((name, about), array)| {
             let about = HashMap::from([(ABOUT.to_owned(), about)]);
             Field::new(name, array.data_type().clone(), true).with_metadata(about)
@@ -291,28 +307,55 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
     }
 }
 
-/// The names of a column, each once.
-#[derive(Default)]
+/// Makes the columns, several side by side. The rows are gone through block by block: what a row refers to is brought
+/// from memory once for several columns, which is most of the time.
+fn fill<'r, R: Sync>(rows: &'r [R], columns: Vec<Box<dyn Filling<'r, R> + 'r>>) -> Vec<ArrayRef> {
+    // More groups than threads, as some columns take longer than others.
+    let groups = (2 * rayon::current_num_threads()).clamp(1, columns.len().max(1));
+    let mut grouped: Vec<Vec<_>> = (0..groups).map(|_| Vec::new()).collect();
+    for (at, column) in columns.into_iter().enumerate() {
+        if let Some(group) = grouped.get_mut(at % groups) {
+            group.push((at, column));
+        }
+    }
+    let fill_in = |mut group: Vec<(usize, Box<dyn Filling<'r, R> + 'r>)>| {
+        for block in rows.chunks(BLOCK) {
+            for (_, column) in &mut group {
+                column.add(block);
+            }
+        }
+        group.into_iter().map(|(at, column)| (at, column.finish())).collect::<Vec<_>>()
+    };
+    let mut made: Vec<(usize, ArrayRef)> = grouped.into_par_iter().flat_map_iter(fill_in).collect();
+    made.sort_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, array)| array).collect()
+}
+
+/// A column of names, each of which stands once.
 struct Dictionary<'r> {
     numbers: FxHashMap<Cow<'r, str>, u32>,
     names: Vec<Cow<'r, str>>,
+    keys: PrimitiveBuilder<UInt32Type>,
 }
 
 impl<'r> Dictionary<'r> {
+    fn with_capacity(rows: usize) -> Self {
+        Self { numbers: FxHashMap::default(), names: Vec::new(), keys: PrimitiveBuilder::with_capacity(rows) }
+    }
+
     /// The number of a name. There are never more names than rows, and never four billion rows.
     fn key(&mut self, name: Cow<'r, str>) -> u32 {
         let next = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let Self { numbers, names } = self;
+        let Self { numbers, names, .. } = self;
         *numbers.entry(name).or_insert_with_key(|name| {
             names.push(name.clone());
             next
         })
     }
 
-    fn array(self, keys: Vec<Option<u32>>) -> ArrayRef {
+    fn finish(mut self) -> ArrayRef {
         let values = StringArray::from_iter_values(self.names);
-        let keys = UInt32Array::from(keys);
-        match DictionaryArray::try_new(keys, Arc::new(values)) {
+        match DictionaryArray::try_new(self.keys.finish(), Arc::new(values)) {
             Ok(array) => Arc::new(array),
             // Numbers beyond the names cannot come from `key`.
             Err(_) => new_null_array(&DataType::Dictionary(DataType::UInt32.into(), DataType::Utf8.into()), 0),

@@ -365,7 +365,7 @@ fn build(trace: &Trace) -> Result<Table> {
     }
     let mut builder = compile_columns(TableBuilder::new(&metrics), |m: &MetricsRow<'_>| m.row)
         .u64("offset", "Byte at which the record starts.", |m| Some(m.row.record.offset))
-        .time("time", "When it was logged.", |m| m.row.record.time_us)
+        .time("time", "When it was logged.", |m| m.row.record.time_us())
         .name("kind", "Kind of the record: forward, backward, run time.", |m| {
             Some(Cow::Borrowed(m.row.log.index.names.kind(m.row.record.kind)))
         });

@@ -25,7 +25,7 @@ pub(crate) fn record_columns<'r>(builder: TableBuilder<'r, Row<'r>>) -> TableBui
         .time(
             "time",
             "When it was logged (milliseconds in current PyTorch). Order within a file is that of the rows.",
-            |r| r.record.time_us,
+            |r| r.record.time_us(),
         )
         .u64("thread", "Process id (thread id before PyTorch 2.5).", |r| r.record.thread)
         .name("source_file", "Source file that logged the record.", |r| {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Log, Trace};
 use crate::error::Result;
-use crate::index::{Index, ProblemKind};
+use crate::index::{Index, ProblemKind, Record};
 use crate::job::Job;
 use crate::sidecar;
 
@@ -34,7 +34,7 @@ impl Aside {
 
 /// The ids of the strings of a log, and when each was defined.
 pub(super) fn string_times(index: &Index) -> Vec<(i64, Option<i64>)> {
-    let time = |offset| index.record_at(offset).and_then(|r| r.time_us);
+    let time = |offset| index.record_at(offset).and_then(Record::time_us);
     index.strings.defs().iter().map(|def| (def.id, time(def.offset))).collect()
 }
 

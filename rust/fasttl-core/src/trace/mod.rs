@@ -17,7 +17,7 @@ use aside::{Aside, Kept};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::kind::Kind;
-use crate::index::{Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Record, Verify};
+use crate::index::{Index, IndexOptions, ParserProblem, PayloadState, Problem, ProblemKind, Record, Verify, When};
 use crate::input::{Found, InputOptions, LogFile, Passed, Source, View, find_logs};
 use crate::job::Job;
 use crate::sidecar::{self, Sidecars};
@@ -186,8 +186,10 @@ impl Log {
     pub(crate) fn set_offset(&mut self, offset: i32) {
         let shift = i64::from(offset) * 1_000_000;
         self.index.utc_offset_s = Some(offset);
-        for time in self.index.records.iter_mut().filter_map(|r| r.time_us.as_mut()) {
-            *time -= shift;
+        for record in &mut self.index.records {
+            if let When::Utc(time) = &mut record.when {
+                *time -= shift;
+            }
         }
         self.first_us = self.first_us.map(|us| us - shift);
         self.last_us = self.last_us.map(|us| us - shift);
@@ -359,17 +361,19 @@ fn describe(log: &mut Log) {
     log.rank = log.index.rank.or(log.file.name_rank);
     log.pid = main_process(&log.index);
     // Instant events and exports may log late; begin and end are the extremes.
-    log.first_us = records.iter().filter_map(|r| r.time_us).min();
-    log.last_us = records.iter().filter_map(|r| r.time_us).max();
+    log.first_us = records.iter().filter_map(Record::time_us).min();
+    log.last_us = records.iter().filter_map(Record::time_us).max();
 }
 
 /// The process that wrote most records.
 fn main_process(index: &Index) -> Option<u64> {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    for thread in index.records.iter().filter_map(|r| r.thread) {
+    // Mostly all records are of one process, and stand in a row.
+    for same in index.records.chunk_by(|a, b| a.thread == b.thread) {
+        let Some(thread) = same.first().and_then(|r| r.thread) else { continue };
         // A log of PyTorch 2.3 has a few threads; more ids than this are noise.
         if counts.len() < 1024 || counts.contains_key(&thread) {
-            *counts.entry(thread).or_default() += 1;
+            *counts.entry(thread).or_default() += same.len();
         }
     }
     counts.into_iter().max_by_key(|&(_, count)| count).map(|(id, _)| id)

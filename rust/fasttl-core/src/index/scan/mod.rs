@@ -10,7 +10,7 @@ mod payload;
 use super::interner::Interner;
 use super::members::{Member, members};
 use super::problem::{Problem, ProblemKind};
-use super::record::{Encoding, KindId, Mark, NONE, PayloadState, Record};
+use super::record::{Encoding, KindId, Mark, NONE, PayloadState, Record, When};
 use crate::format::compile_id::CompileId;
 use crate::format::envelope::{self, Envelope, FieldFault};
 use crate::format::json::{self, Oddities};
@@ -365,8 +365,7 @@ impl<'a> Scan<'a> {
             text_len: 0,
             md5: [0; 16],
             line: self.line,
-            wall: prefix.time,
-            time_us: None,
+            when: prefix.time.map_or(When::Unknown, When::Wall),
             thread: prefix.thread,
             source,
             source_line: prefix.lineno.unwrap_or(NONE),

@@ -6,7 +6,7 @@ use arrow_array::types::{Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type
 use super::cells::{Cells, Rows, cell, unfit};
 use crate::error::Result;
 use crate::format::kind::Kind;
-use crate::index::{Encoding, Index, KindId, Mark, NONE, PayloadState, Record};
+use crate::index::{Encoding, Index, KindId, Mark, NONE, PayloadState, Record, When};
 
 /// Numbers of the states; an entry keeps its place.
 const STATES: [PayloadState; 6] = [
@@ -86,7 +86,7 @@ pub(super) fn columns<'r>(records: &'r [Record], kinds: &'r Kinds) -> Rows<'r, R
         .u64("text_length", |r| r.text_len)
         .md5("md5", |r| r.md5)
         .u64("line", |r| r.line)
-        .maybe_i64("time_us", |r| r.time_us)
+        .maybe_i64("time_us", Record::time_us)
         .maybe_u64("thread", |r| r.thread)
         .u32("source", |r| r.source)
         .u32("source_line", |r| r.source_line)
@@ -129,8 +129,7 @@ pub(super) fn read(cells: &Cells, kinds: &[KindId]) -> Result<Vec<Record>> {
             text_len: fit(text_len.value(row))?,
             md5: fit(md5.value(row))?,
             line: fit(line.value(row))?,
-            wall: None,
-            time_us: cell(time_us, row),
+            when: cell(time_us, row).map_or(When::Unknown, When::Utc),
             thread: cell(thread, row),
             source: fit(source.value(row))?,
             source_line: fit(source_line.value(row))?,
