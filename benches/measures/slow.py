@@ -101,5 +101,6 @@ def _rounds(bench: Bench, logs: dict[int, Path]) -> list[list[float]]:
         if turn and time.perf_counter() >= end:
             break
         for factor in reversed(logs) if turn % 2 else logs:
+            bench.settle()
             times[factor].append(bench.report_seconds(logs[factor]))
     return list(times.values())

@@ -310,8 +310,7 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
 /// Makes the columns, several side by side. The rows are gone through block by block: what a row refers to is brought
 /// from memory once for several columns, which is most of the time.
 fn fill<'r, R: Sync>(rows: &'r [R], columns: Vec<Box<dyn Filling<'r, R> + 'r>>) -> Vec<ArrayRef> {
-    // More groups than threads, as some columns take longer than others.
-    let groups = (2 * rayon::current_num_threads()).clamp(1, columns.len().max(1));
+    let groups = rayon::current_num_threads().clamp(1, columns.len().max(1));
     let mut grouped: Vec<Vec<_>> = (0..groups).map(|_| Vec::new()).collect();
     for (at, column) in columns.into_iter().enumerate() {
         if let Some(group) = grouped.get_mut(at % groups) {
