@@ -404,3 +404,32 @@ fn a_named_pipe_is_read_once() {
     assert_eq!(loaded(&pipe).logs[0].index.records.len(), 2);
     writer.join().unwrap();
 }
+
+/// Three logs whose records all say rank 0, named otherwise, and one that is what its name says.
+fn told_apart_by_name() -> tempfile::TempDir {
+    let name = |rank: i32| format!("dedicated_log_torch_trace_rank_{rank}_abc.log");
+    let (same, other) = (small_log(Some(0), "1129 23:59:58.000000"), small_log(Some(7), "1129 23:59:59.000000"));
+    folder(&[(&name(0), &same), (&name(3), &same), (&name(5), &same), (&name(7), &other)])
+}
+
+#[test]
+fn a_log_that_was_asked_for_is_the_same_as_among_all() {
+    let named = told_apart_by_name();
+    let copies = [data("dist_restart"), data("processes")].map(|path| dated_copy(&path));
+    let inputs = [named.path(), copies[0].path(), copies[1].path(), &data("probes/mixed_dir")];
+    let mut found = 0;
+    for input in inputs {
+        let all = loaded(input);
+        for wanted in [None, Some(0), Some(1), Some(3), Some(7)] {
+            let options = LoadOptions { ranks: Some(vec![wanted]), ..LoadOptions::default() };
+            let Ok(some) = load_paths(&[input.to_owned()], &options) else { continue };
+            let text = |log: &fasttl_core::trace::Log| {
+                format!("{:?} {:?} {:#?}", log.file.path, (log.state, log.rank, log.run, log.restart), log.index)
+            };
+            let before: Vec<String> = all.logs.iter().filter(|log| log.rank == wanted).map(text).collect();
+            assert_eq!(some.logs.iter().map(text).collect::<Vec<_>>(), before, "{} {wanted:?}", input.display());
+            found += before.len();
+        }
+    }
+    assert!(found > 8, "{found}");
+}

@@ -55,7 +55,7 @@ impl Kept {
         let Some(most) = self.most else { return };
         let size = memory(&log.index);
         let take = |bytes: u64| bytes.checked_add(size).filter(|sum| *sum <= most);
-        if log.records() > 0 && self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+        if self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             set_aside(log);
         }
     }
@@ -69,7 +69,11 @@ fn memory(index: &Index) -> u64 {
     (size_of_val(index.records.as_slice()) + index.members.memory() + problems + strings + ids) as u64
 }
 
-fn set_aside(log: &mut Log) {
+/// Keeps of an index what other logs need, and what is counted.
+pub(super) fn set_aside(log: &mut Log) {
+    if log.index.records.is_empty() {
+        return;
+    }
     let errors = log.index.errors().filter(|problem| problem.kind != ProblemKind::BadCompression).count();
     // Not of the index, but of the file.
     let mut problems = std::mem::take(&mut log.index.problems);
@@ -84,6 +88,17 @@ fn set_aside(log: &mut Log) {
     let Index { line_end, len, rank, utc_offset_s, .. } = log.index;
     log.index = Index { problems, line_end, len, rank, utc_offset_s, ..Index::default() };
     log.aside = Some(Box::new(aside));
+}
+
+/// Makes all indexes again that were set aside.
+pub(super) fn take_up(trace: &mut Trace, job: &Job) -> Result<()> {
+    for at in 0..trace.logs.len() {
+        let Some(Cow::Owned(whole)) = trace.at_hand(at, job)? else { continue };
+        if let Some(log) = trace.logs.get_mut(at) {
+            *log = whole;
+        }
+    }
+    Ok(())
 }
 
 /// Reads the strings of logs that others go on from, and forgets what was kept to find out which these are.

@@ -260,10 +260,15 @@ pub(crate) fn load_within(paths: &[PathBuf], options: &LoadOptions, memory: Opti
     for log in &logs {
         job.expect(log.source.as_ref().map_or(0, Source::len));
     }
-    let kept = Kept::new(memory);
+    // A single log has its turn at once.
+    let kept = Kept::new(memory.filter(|_| logs.len() > 1));
     let read_one = |file| {
         let mut log = read(file, options, job)?;
-        kept.or_set_aside(&mut log);
+        match &options.ranks {
+            // It still counts for the order of the others.
+            Some(ranks) if !ranks.contains(&log.rank) => aside::set_aside(&mut log),
+            _ => kept.or_set_aside(&mut log),
+        }
         Ok(log)
     };
     let mut logs = logs.into_par_iter().map(read_one).collect::<Result<Vec<_>>>()?;
@@ -285,7 +290,11 @@ pub(crate) fn load_within(paths: &[PathBuf], options: &LoadOptions, memory: Opti
     for (log, parent) in trace.logs.iter_mut().zip(&parents) {
         log.parent = *parent;
     }
-    aside::keep_strings_of(&mut trace, parents.into_iter().flatten(), job)?;
+    match memory {
+        Some(_) => aside::keep_strings_of(&mut trace, parents.into_iter().flatten(), job)?,
+        // A log whose name and records give different ranks may be asked for after all.
+        None => aside::take_up(&mut trace, job)?,
+    }
     Ok(trace)
 }
 
