@@ -3,13 +3,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
 use super::names::RelPath;
-use super::tree::Tree;
-use crate::error::{Error, ErrorKind, Result};
+use super::tree::{Tree, failed};
+use crate::error::Result;
 
 /// The pieces, in a folder of their own.
 #[derive(Debug)]
@@ -90,10 +90,6 @@ impl Pieces {
         })?;
         root.fill(&rel, end, |out| out.write_all(b"\n]\n"))
     }
-}
-
-fn failed(path: &Path, error: io::Error) -> Error {
-    Error::io(ErrorKind::Output, path, "could not be written", error)
 }
 
 #[cfg(test)]

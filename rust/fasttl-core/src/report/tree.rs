@@ -106,6 +106,7 @@ impl Tree {
     }
 }
 
-fn failed(path: &Path, error: io::Error) -> Error {
+/// The error for a file that could not be written.
+pub(super) fn failed(path: &Path, error: io::Error) -> Error {
     Error::io(ErrorKind::Output, path, "could not be written", error)
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::index::{IndexOptions, Record, first_rank, first_records};
+use crate::index::{Record, first_rank, first_records};
 use crate::input::{InputOptions, Source, View, find_logs};
 use crate::job::Job;
 use crate::tables::Table;
@@ -201,7 +201,7 @@ impl Visit {
     fn first_rows(&self, planned: &Planned, bytes: &View, job: &Job) -> Result<Option<Log>> {
         let options = &self.selection.options;
         let Some(rows) = self.wanted.rows.filter(|_| !self.wanted.has_column("time")) else { return Ok(None) };
-        let how = IndexOptions { verify: options.verify, chunk_len: options.chunk_len };
+        let how = options.index();
         // An index tells more, and faster.
         if order::fresh(&planned.log.file, bytes, options).is_some() {
             return Ok(None);

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::Selection;
 use crate::error::Result;
 use crate::format::json;
-use crate::index::{Index, IndexOptions, Names, first_rank};
+use crate::index::{Index, Names, first_rank};
 use crate::input::{LogFile, Source};
 use crate::job::Job;
 use crate::sidecar::{self, Sidecars};
@@ -78,7 +78,7 @@ pub(super) fn plan(files: Vec<LogFile>, options: &LoadOptions, job: &Job) -> Res
 
 /// Logs of which the rank was looked at.
 fn look(files: &[LogFile], options: &LoadOptions, job: &Job) -> Result<Vec<Log>> {
-    let how = IndexOptions { verify: options.verify, chunk_len: options.chunk_len };
+    let how = options.index();
     let look = |file: &LogFile| {
         let mut log = Log::unread(file.clone());
         let Ok(view) = log.view() else { return Ok(log) };

@@ -52,7 +52,8 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    const fn index(&self) -> IndexOptions {
+    /// The part of them that says how a log is read.
+    pub(crate) const fn index(&self) -> IndexOptions {
         IndexOptions { verify: self.verify, chunk_len: self.chunk_len }
     }
 }
