@@ -99,6 +99,37 @@ class Trace:
         return self.table("graphs")
 
     @property
+    def recompiles(self) -> pl.DataFrame:
+        """One row for each recompile that has a reason: guard, cause, values, cost, advice.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load("tests/data/processes").recompiles.select("cause", "source", "expected", "actual").rows()
+            [('size', 'x', '3', '4')]
+        """
+        return self.table("recompiles")
+
+    @property
+    def recompile_groups(self) -> pl.DataFrame:
+        """One row for each function and kind of reason, over all its recompiles and ranks."""
+        return self.table("recompile_groups")
+
+    @property
+    def graph_breaks(self) -> pl.DataFrame:
+        """One row for each graph break as logged: reason, places, hints."""
+        return self.table("graph_breaks")
+
+    @property
+    def break_groups(self) -> pl.DataFrame:
+        """One row for each graph break to mend, with its compiles and ranks."""
+        return self.table("break_groups")
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """One row for each failed compile and each try that was started over."""
+        return self.table("failures")
+
+    @property
     def cache(self) -> pl.DataFrame:
         """One row for each look-up in a cache of the compiler."""
         return self.table("cache")

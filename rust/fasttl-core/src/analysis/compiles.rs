@@ -3,10 +3,12 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::causes::sum;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::{Frame, parse_stack};
-use crate::format::json;
+use crate::format::graph_break::{self, GraphBreak};
 use crate::format::kind::Kind;
+use crate::format::{json, recompile_reason};
 use crate::index::{KindId, Mark, Record};
 use crate::tables::{Fields, MetricRecords};
 use crate::trace::{Log, Trace};
@@ -175,6 +177,8 @@ pub struct Compile {
     breaks: Vec<usize>,
     reasons: Option<usize>,
     graphs: Vec<usize>,
+    guard_texts: Vec<usize>,
+    errors: Vec<usize>,
     ended: bool,
 }
 
@@ -203,6 +207,11 @@ impl Compiles {
     /// The compile of the latest generation that has this id.
     pub(crate) fn newest(&self, id: CompileId) -> Option<&Compile> {
         self.list.get(*self.newest.get(&id.without_attempt())?)
+    }
+
+    /// The compile of this number.
+    pub(crate) fn get_at(&self, number: usize) -> Option<&Compile> {
+        self.list.get(number)
     }
 
     pub(super) fn into_list(self) -> Vec<Compile> {
@@ -276,6 +285,8 @@ impl Compile {
             breaks: Vec::new(),
             reasons: None,
             graphs: Vec::new(),
+            guard_texts: Vec::new(),
+            errors: Vec::new(),
             ended: false,
         }
     }
@@ -295,6 +306,7 @@ impl Compile {
             KindId::Known(
                 Kind::DynamoOutputGraph | Kind::AotForwardGraph | Kind::AotBackwardGraph | Kind::AotInferenceGraph,
             ) => self.graphs.push(at),
+            KindId::Known(Kind::DynamoCppGuardsStr) => self.guard_texts.push(at),
             KindId::Known(Kind::CompilationMetrics) => self.metrics.push(at),
             KindId::Known(Kind::BwdCompilationMetrics | Kind::AotBwdCompilationMetrics) => self.backward.push(at),
             KindId::Known(Kind::Artifact) => self.artifact(log.index.names.name(record).unwrap_or_default(), at),
@@ -312,6 +324,7 @@ impl Compile {
         match (name, state) {
             ("dynamo_graph_break_reason", _) => self.breaks.push(at),
             ("recompile_reasons", _) => self.reasons = Some(at),
+            ("dynamo_error" | "eager_compile_backwards_failure", _) => self.errors.push(at),
             ("fx_graph_cache_hit" | "fx_graph_cache_miss" | "fx_graph_cache_bypass", Some(state)) => {
                 self.fx_cache = Some(CacheState::with(self.fx_cache, state));
             }
@@ -341,8 +354,11 @@ fn fill(
         }
     }
     let all: Vec<(usize, Fields<'_>)> = compile.metrics.iter().map(|&at| (at, metrics.fields(at))).collect();
-    let breaks: Vec<BreakPlace> =
-        compile.breaks.iter().filter_map(|&at| break_place(&log.index.payload(record(at)?, bytes).text())).collect();
+    let broke = |&at: &usize| {
+        let text = log.index.payload(record(at)?, bytes).text();
+        Some(graph_break::parse(&String::from_utf8_lossy(&text)))
+    };
+    let breaks: Vec<GraphBreak> = compile.breaks.iter().filter_map(broke).collect();
     for (at, fields) in &all {
         take_metrics(compile, *at, fields, &breaks);
     }
@@ -355,38 +371,13 @@ fn fill(
     if compile.recompile_reason.is_none()
         && let Some(reasons) = compile.reasons.and_then(record)
     {
-        compile.recompile_reason = first_reason(&log.index.payload(reasons, bytes).text());
+        compile.recompile_reason =
+            recompile_reason::texts(&log.index.payload(reasons, bytes).text()).into_iter().next();
     }
     outcome(compile, &all, tells_breaks);
 }
 
-fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a + b),
-        (a, b) => a.or(b),
-    }
-}
-
-/// Where a graph break was, as its artifact says.
-struct BreakPlace {
-    /// First line of the reason, as restarts repeat it.
-    reason: String,
-    file: String,
-    line: Option<i64>,
-}
-
-/// Reads a `dynamo_graph_break_reason`: `Graph break in user code at <file>:<line>`, then
-/// `Graph Break Reason: <reason>`.
-fn break_place(text: &[u8]) -> Option<BreakPlace> {
-    let text = String::from_utf8_lossy(text);
-    let mut lines = text.lines();
-    let place = lines.next()?.strip_prefix("Graph break in user code at ")?;
-    let reason = lines.next()?.strip_prefix("Graph Break Reason: ")?;
-    let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
-    Some(BreakPlace { reason: reason.to_owned(), file: file.to_owned(), line: line.parse().ok() })
-}
-
-fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &[BreakPlace]) {
+fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &[GraphBreak]) {
     compile.name = fields.text("co_name").or(compile.name.take());
     compile.file = fields.text("co_filename").or(compile.file.take());
     compile.line = fields.int("co_firstlineno").or(compile.line);
@@ -407,7 +398,7 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
     for reason in fields.texts("restart_reasons").unwrap_or_default() {
         let kind = FailureKind::Restart;
         let place = breaks.iter().find(|b| !b.reason.is_empty() && reason.starts_with(&b.reason));
-        let place = place.map(|b| (b.file.clone(), b.line));
+        let place = place.and_then(|b| b.place.as_ref()).map(|place| (place.file.clone(), place.line));
         compile.failures.push(Failure { kind, error: None, reason, place, record: at });
     }
     // PyTorch writes both or none. Either of them says that it failed, whatever became of the other.
@@ -460,20 +451,28 @@ fn has_no_ops(fields: &Fields<'_>) -> bool {
     fields.get("graph_op_count").is_none() || fields.int("graph_op_count") == Some(0)
 }
 
-/// The first reason of a `recompile_reasons` payload: a JSON list, or since PyTorch 2.11 bare text where there
-/// is one.
-fn first_reason(text: &[u8]) -> Option<String> {
-    let element = |value: &[u8]| json::unescape(value).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned());
-    match json::only_value(text) {
-        Ok((list, _)) if text.get(list.start) == Some(&b'[') => json::elements(text.get(list)?)?.next().map(element),
-        _ => Some(element(text)),
-    }
-}
+/// Code that is compiled: function, file, first line.
+pub(crate) type CodeRef<'a> = (Option<&'a str>, Option<&'a str>, Option<i64>);
 
 impl Compile {
+    /// What was compiled.
+    pub fn code(&self) -> CodeRef<'_> {
+        (self.name.as_deref(), self.file.as_deref(), self.line)
+    }
+
     /// Records of its `dynamo_graph_break_reason` artifacts.
     pub fn graph_breaks(&self) -> &[usize] {
         &self.breaks
+    }
+
+    /// Records of its guards, a successful build each.
+    pub fn guard_texts(&self) -> &[usize] {
+        &self.guard_texts
+    }
+
+    /// Records of the tracebacks of what failed.
+    pub fn errors(&self) -> &[usize] {
+        &self.errors
     }
 
     /// The record of its `recompile_reasons` artifact.
@@ -500,18 +499,6 @@ impl Compile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_reason_is_read_whatever_stands_beside_it() {
-        let first = |text: &str| first_reason(text.as_bytes());
-        assert_eq!(first(r#"["0/0: x", "0/1: y"]"#).unwrap(), "0/0: x");
-        assert_eq!(first(r#"["0/0: \udc80", 3, NaN]"#).unwrap(), "0/0: \u{FFFD}");
-        assert_eq!(first(r#"[{"a": 1}, "0/1: y"]"#).unwrap(), r#"{"a": 1}"#);
-        assert_eq!(first("0/0: tensor 'x'").unwrap(), "0/0: tensor 'x'");
-        assert_eq!(first("\"0/0: x\"").unwrap(), "0/0: x");
-        assert_eq!(first("[0/0] x").unwrap(), "[0/0] x");
-        assert_eq!(first("[]"), None);
-    }
 
     #[test]
     fn a_count_of_another_type_is_no_empty_graph() {

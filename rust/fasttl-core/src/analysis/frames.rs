@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::compiles::{Compile, FailureKind, compiles};
+use super::compiles::{CodeRef, Compile, FailureKind, compiles};
 use crate::error::Result;
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
@@ -31,30 +31,56 @@ fn build(trace: &Trace) -> Result<Table> {
         Some(FrameRow { file: u32::try_from(file).ok()?, log: trace.logs.get(file)?, compile, user_stack })
     };
     let rows: Vec<FrameRow<'_>> = of_logs.into_iter().flatten().filter_map(row).collect();
-    let builder = TableBuilder::new(&rows)
+    let builder = compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, &r.compile)).i64(
+        "attempts",
+        "Tries: 1 and one for each restart.",
+        |r| Some(r.compile.last_attempt.saturating_add(1)),
+    );
+    let builder = code(builder, |r| r.compile.code()).texts(
+        "user_stack",
+        "Stack at its start, outermost first: `file:line in function`.",
+        |r| Some(r.user_stack.clone()),
+    );
+    times(outcomes(builder)).finish("frames")
+}
+
+/// Adds the columns that name a compile, its attempts together.
+pub(super) fn compile_key<'r, R: Sync>(
+    builder: TableBuilder<'r, R>,
+    of: impl Fn(&'r R) -> (u32, &'r Log, &'r Compile) + Copy + Send + 'r,
+) -> TableBuilder<'r, R> {
+    builder
         .i32(
             "rank",
             "Rank of the process: as its first record says, else as the file; null where the log has none.",
-            |r| r.log.index.records.get(r.compile.first).and_then(|record| record.rank).or(r.log.rank),
+            move |r| {
+                let (_, log, compile) = of(r);
+                log.index.records.get(compile.first).and_then(|record| record.rank).or(log.rank)
+            },
         )
-        .u32("file", "Number of the log: row of `files`.", |r| Some(r.file))
+        .u32("file", "Number of the log: row of `files`.", move |r| Some(of(r).0))
         .u32(
             "generation",
             "How often compile ids had started again in this file (`torch._dynamo.reset()`, or another rank's).",
-            |r| Some(r.compile.generation),
+            move |r| Some(of(r).2.generation),
         )
-        .name("compile_id", "Compile id without attempt.", |r| Some(Cow::Owned(r.compile.id.to_string())))
-        .i64("frame_id", "Number of the code frame, in order of first compile.", |r| r.compile.id.frame_id)
-        .i64("frame_compile_id", "How often the frame had been compiled before.", |r| r.compile.id.frame_compile_id)
-        .i64("compiled_autograd_id", "Number of the compiled-autograd capture.", |r| r.compile.id.compiled_autograd_id)
-        .i64("attempts", "Tries: 1 and one for each restart.", |r| Some(r.compile.last_attempt.saturating_add(1)))
-        .name("code_name", "Function.", |r| r.compile.name.as_deref().map(Cow::Borrowed))
-        .name("code_file", "File of the function.", |r| r.compile.file.as_deref().map(Cow::Borrowed))
-        .i64("code_line", "First line of the function.", |r| r.compile.line)
-        .texts("user_stack", "Stack at its start, outermost first: `file:line in function`.", |r| {
-            Some(r.user_stack.clone())
-        });
-    times(outcomes(builder)).finish("frames")
+        .name("compile_id", "Compile id without attempt.", move |r| Some(Cow::Owned(of(r).2.id.to_string())))
+        .i64("frame_id", "Number of the code frame, in order of first compile.", move |r| of(r).2.id.frame_id)
+        .i64("frame_compile_id", "How often the frame had been compiled before.", move |r| of(r).2.id.frame_compile_id)
+        .i64("compiled_autograd_id", "Number of the compiled-autograd capture.", move |r| {
+            of(r).2.id.compiled_autograd_id
+        })
+}
+
+/// Adds the columns that name the code of a compile.
+pub(super) fn code<'r, R: Sync>(
+    builder: TableBuilder<'r, R>,
+    of: impl Fn(&'r R) -> CodeRef<'r> + Copy + Send + 'r,
+) -> TableBuilder<'r, R> {
+    builder
+        .name("code_name", "Function.", move |r| of(r).0.map(Cow::Borrowed))
+        .name("code_file", "File of the function.", move |r| of(r).1.map(Cow::Borrowed))
+        .i64("code_line", "First line of the function.", move |r| of(r).2)
 }
 
 fn outcomes<'r>(builder: TableBuilder<'r, FrameRow<'r>>) -> TableBuilder<'r, FrameRow<'r>> {

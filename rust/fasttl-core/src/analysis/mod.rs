@@ -4,6 +4,7 @@
 //! knows HTML.
 
 pub mod cache;
+pub(crate) mod causes;
 pub(crate) mod compiles;
 pub mod exec_order;
 pub(crate) mod export;
@@ -36,6 +37,11 @@ pub const TABLES: &[TableDef] = &{
         metrics,
         artifacts,
         graphs::GRAPHS,
+        causes::RECOMPILES,
+        causes::RECOMPILE_GROUPS,
+        causes::GRAPH_BREAKS,
+        causes::BREAK_GROUPS,
+        causes::FAILURES,
         cache::CACHE,
         schedules::COLLECTIVES,
         runtimes::RUNTIMES,

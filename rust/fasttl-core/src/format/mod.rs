@@ -5,12 +5,14 @@
 //! and `torch/_logging/structured.py`; `docs/format.md` names what was checked against real runs.
 
 pub mod catalogue;
+pub mod code_place;
 pub mod compared;
 pub mod compile_id;
 pub mod envelope;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;
+pub mod graph_break;
 pub mod json;
 pub mod kind;
 pub mod md5_lanes;
@@ -18,6 +20,7 @@ mod open;
 pub mod output_code;
 pub mod payload;
 pub mod prefix;
+pub mod recompile_reason;
 pub mod strict;
 pub mod time;
 mod vectors;

@@ -1,0 +1,218 @@
+//! Failed compiles and restarts, with how far they came; and table `failures`.
+
+use std::borrow::Cow;
+
+use super::{Causes, advice, of_logs};
+use crate::analysis::compiles::{Compile, Compiles, FailureKind};
+use crate::analysis::frames::code;
+use crate::error::Result;
+use crate::format::code_place::Owner;
+use crate::format::kind::Kind;
+use crate::tables::{MetricRecords, Row, Table, TableBuilder, TableDef, compile_columns};
+use crate::trace::{Log, Trace};
+
+pub(in crate::analysis) const FAILURES: TableDef =
+    TableDef { name: "failures", about: "a failed compile, or a try that was started over", build };
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A try was started over.
+    Restart,
+    /// The compile ended with an error.
+    Failure,
+    /// The compile of its backward graph did.
+    Backward,
+    /// It was refused at the recompile limit.
+    Limit,
+}
+
+impl Event {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::Failure => "failure",
+            Self::Backward => "backward failure",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// A failed compile or a restart.
+#[derive(Clone, Debug)]
+pub(crate) struct FailureFact {
+    /// Number of its compile within the log.
+    pub(crate) compile: usize,
+    /// The record that tells of it.
+    pub(crate) record: usize,
+    /// The record of the traceback.
+    pub(crate) traceback: Option<usize>,
+    /// What happened.
+    pub(crate) event: Event,
+    /// Class of the error.
+    pub(crate) error: Option<String>,
+    /// The message.
+    pub(crate) reason: String,
+    /// Where in the program.
+    pub(crate) place: Option<(String, Option<i64>)>,
+    /// How far the compile had come.
+    pub(crate) stage: Option<&'static str>,
+    /// Seconds until then.
+    pub(crate) lost_s: Option<f64>,
+    /// Whether PyTorch went on without compiling the frame, as it was told to do with errors.
+    pub(crate) suppressed: Option<bool>,
+}
+
+impl FailureFact {
+    /// What to try; `None` for a restart, which is no fault.
+    pub(crate) fn advice(&self, has_reproducer: bool) -> Option<String> {
+        match self.event {
+            Event::Restart => None,
+            Event::Limit => Some(advice::LIMIT.to_owned()),
+            Event::Failure | Event::Backward => Some(advice::of_failure(self.error.as_deref(), has_reproducer)),
+        }
+    }
+}
+
+/// The failures of a log, in the order of its compiles.
+pub(crate) fn failures(log: &Log, metrics: &MetricRecords<'_>, all: &Compiles) -> Vec<FailureFact> {
+    let mut found = Vec::new();
+    for (at, compile) in all.iter().enumerate() {
+        for failure in &compile.failures {
+            let fields = metrics.fields(failure.record);
+            let event = match failure.kind {
+                FailureKind::Restart => Event::Restart,
+                FailureKind::Failure if compile.limit_hit => Event::Limit,
+                FailureKind::Failure => Event::Failure,
+            };
+            let ended = event != Event::Restart;
+            found.push(FailureFact {
+                compile: at,
+                record: failure.record,
+                traceback: compile.errors().first().copied().filter(|_| ended),
+                event,
+                error: failure.error.clone(),
+                reason: failure.reason.clone(),
+                place: failure.place.clone(),
+                stage: (event == Event::Failure).then(|| stage(log, compile)),
+                lost_s: fields.float("dynamo_time_before_restart_s"),
+                suppressed: fields.get("config_suppress_errors").filter(|_| ended).and_then(truth),
+            });
+        }
+        backward(metrics, (at, compile), &mut found);
+    }
+    found
+}
+
+/// Failures of the compile of a backward graph: its metrics say so, or a traceback of its own.
+fn backward(metrics: &MetricRecords<'_>, (at, compile): (usize, &Compile), found: &mut Vec<FailureFact>) {
+    for &record in &compile.backward {
+        let fields = metrics.fields(record);
+        let (error, reason) = (fields.shown("fail_type"), fields.shown("fail_reason").unwrap_or_default());
+        if error.is_none() && reason.is_empty() {
+            continue;
+        }
+        found.push(FailureFact {
+            compile: at,
+            record,
+            traceback: compile.errors().last().copied(),
+            event: Event::Backward,
+            error,
+            reason,
+            place: fields.text("fail_user_frame_filename").map(|file| (file, fields.int("fail_user_frame_lineno"))),
+            stage: Some("backward"),
+            lost_s: fields.float("duration_us").map(|us| us / 1e6),
+            suppressed: fields.get("config_suppress_errors").and_then(truth),
+        });
+    }
+}
+
+fn truth(value: &[u8]) -> Option<bool> {
+    match value {
+        b"true" => Some(true),
+        b"false" => Some(false),
+        _ => None,
+    }
+}
+
+/// How far a compile came, as its graphs tell.
+fn stage(log: &Log, compile: &Compile) -> &'static str {
+    let kinds = || compile.graphs().iter().filter_map(|&at| log.index.records.get(at)).map(|record| record.kind);
+    if kinds().any(|kind| !kind.is(Kind::DynamoOutputGraph)) {
+        "after aot"
+    } else if kinds().next().is_some() {
+        "backend"
+    } else {
+        "dynamo"
+    }
+}
+
+struct FailureRow<'t> {
+    row: Row<'t>,
+    compile: &'t Compile,
+    found: &'t FailureFact,
+    traceback: Option<u64>,
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let all = of_logs(trace)?;
+    let rows: Vec<FailureRow<'_>> = all.iter().flat_map(rows_of).collect();
+    let builder = compile_columns(TableBuilder::new(&rows), |r| r.row)
+        .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
+        .time("time", "When it was logged.", |r| r.row.record.time_us());
+    code(builder, |r| r.compile.code())
+        .name(
+            "event",
+            "restart (a try was started over), failure, backward failure, or limit (refused after too many recompiles).",
+            |r| Some(Cow::Borrowed(r.found.event.name())),
+        )
+        .name("type", "Class of the error; null for a restart, and where the log has none.", |r| {
+            r.found.error.as_deref().map(Cow::Borrowed)
+        })
+        .text("reason", "The message; null where the log has none.", |r| {
+            Some(r.found.reason.as_str()).filter(|reason| !reason.is_empty()).map(Cow::Borrowed)
+        })
+        .name(
+            "stage",
+            "How far it came: dynamo (no graph yet), backend (a graph was handed over), after aot (AOTAutograd had made its graphs), or backward.",
+            |r| r.found.stage.map(Cow::Borrowed),
+        )
+        .name("user_file", "File of the line that failed or broke the graph.", |r| {
+            r.found.place.as_ref().map(|(file, _)| Cow::Borrowed(file.as_str()))
+        })
+        .i64("user_line", "That line.", |r| r.found.place.as_ref()?.1)
+        .name("owner", "Whose file that is: user, library, or framework.", |r| {
+            r.found.place.as_ref().map(|(file, _)| Cow::Borrowed(Owner::of(file).name()))
+        })
+        .f64("lost_s", "Seconds of work that were lost.", |r| r.found.lost_s)
+        .bool("suppressed", "Whether errors were suppressed, so that the program went on without this compile.", |r| {
+            r.found.suppressed
+        })
+        .u64("traceback_offset", "Byte at which the record with the traceback starts; null where there is none.", |r| {
+            r.traceback
+        })
+        .text("advice", "What to try; null for a restart, which is no fault.", |r| {
+            r.found.advice(has_reproducer(r.row.log, r.compile)).map(Cow::Owned)
+        })
+        .finish("failures")
+}
+
+/// Whether the log holds a program that runs the graph of a compile by itself.
+pub(crate) fn has_reproducer(log: &Log, compile: &Compile) -> bool {
+    let runnable = log.index.names.names.iter().position(|name| name == "fx_graph_runnable");
+    let Some(runnable) = runnable.and_then(|at| u32::try_from(at).ok()) else { return false };
+    log.index.records.iter().any(|record| {
+        record.name == runnable
+            && record.generation == compile.generation
+            && log.index.names.id(record).without_attempt() == compile.id
+    })
+}
+
+fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = FailureRow<'t>> {
+    causes.failures.iter().filter_map(|found| {
+        let at = |record: usize| log.index.records.get(record);
+        let row = Row { file: *file, log, record: at(found.record)? };
+        let traceback = found.traceback.and_then(at).map(|record| record.offset);
+        Some(FailureRow { row, compile: causes.compiles.get_at(found.compile)?, found, traceback })
+    })
+}

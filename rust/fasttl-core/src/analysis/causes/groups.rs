@@ -1,0 +1,97 @@
+//! Things that several compiles and logs have in common, brought together log by log.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+use crate::format::compile_id::CompileId;
+
+/// Most records of a group that are kept as evidence.
+pub(crate) const EVIDENCE: usize = 100;
+/// Most compile ids of a group that are kept.
+const IDS: usize = 100;
+
+/// Groups, each with its key, in the order in which they came.
+#[derive(Clone, Debug)]
+pub(crate) struct Groups<K, G> {
+    list: Vec<G>,
+    by_key: FxHashMap<K, usize>,
+    key: fn(&G) -> K,
+    join: fn(&mut G, G),
+}
+
+impl<K: Eq + Hash, G> Groups<K, G> {
+    /// None yet. `key` tells which belong together, `join` brings two of a key together, the earlier first.
+    pub(crate) fn new(key: fn(&G) -> K, join: fn(&mut G, G)) -> Self {
+        Self { list: Vec::new(), by_key: FxHashMap::default(), key, join }
+    }
+
+    /// Adds a group to that of its key.
+    pub(crate) fn add(&mut self, group: G) {
+        let Self { list, by_key, key, join } = self;
+        let at = *by_key.entry(key(&group)).or_insert(list.len());
+        match list.get_mut(at) {
+            Some(known) => join(known, group),
+            None => list.push(group),
+        }
+    }
+
+    /// These and then `other`'s.
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        other.list.into_iter().for_each(|group| self.add(group));
+        self
+    }
+
+    /// The groups.
+    pub(crate) fn into_list(self) -> Vec<G> {
+        self.list
+    }
+}
+
+/// The ranks, logs and compile ids of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spread {
+    /// Compile ids without attempt, each once, in the order of the logs; a hundred at most.
+    pub(crate) compile_ids: Vec<String>,
+    /// Ranks, each once, in order. Logs without a rank are not among them.
+    pub(crate) ranks: Vec<i32>,
+    /// Numbers of the logs, each once, in order.
+    pub(crate) files: Vec<i32>,
+}
+
+impl Spread {
+    /// One place.
+    pub(crate) fn of(file: u32, rank: Option<i32>, id: Option<CompileId>) -> Self {
+        Self {
+            compile_ids: id.map(|id| id.to_string()).into_iter().collect(),
+            ranks: rank.into_iter().collect(),
+            files: vec![i32::try_from(file).unwrap_or(i32::MAX)],
+        }
+    }
+
+    /// These and then `other`'s.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for id in other.compile_ids {
+            if self.compile_ids.len() < IDS && !self.compile_ids.contains(&id) {
+                self.compile_ids.push(id);
+            }
+        }
+        other.ranks.into_iter().for_each(|rank| insert(&mut self.ranks, rank));
+        other.files.into_iter().for_each(|file| insert(&mut self.files, file));
+    }
+}
+
+/// Puts a number into its place in a list without doubles.
+pub(super) fn insert(list: &mut Vec<i32>, value: i32) {
+    if let Err(at) = list.binary_search(&value) {
+        list.insert(at, value);
+    }
+}
+
+/// The sum of what is known.
+pub(crate) fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}

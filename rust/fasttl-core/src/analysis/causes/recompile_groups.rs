@@ -1,0 +1,180 @@
+//! Recompiles of one function for one reason brought together, over all logs; and table `recompile_groups`.
+
+use std::borrow::Cow;
+
+use super::groups::{EVIDENCE, Groups, Spread, insert, sum};
+use super::recompiles::Recompile;
+use super::{Causes, advice, of_logs};
+use crate::error::Result;
+use crate::format::code_place::CodePlace;
+use crate::format::recompile_reason::Cause;
+use crate::tables::{Table, TableBuilder, TableDef};
+use crate::trace::{Log, Trace};
+
+pub(in crate::analysis) const RECOMPILE_GROUPS: TableDef = TableDef {
+    name: "recompile_groups",
+    about: "a function and a kind of reason for which it was compiled again",
+    build,
+};
+
+/// Most values of a group.
+const VALUES: usize = 100;
+
+/// Recompiles that have the function and the pattern of the reason in common.
+#[derive(Clone, Debug)]
+pub(crate) struct RecompileGroup {
+    /// Function, file, first line.
+    pub(crate) code: (Option<String>, Option<String>, Option<i64>),
+    /// What was other.
+    pub(crate) cause: Cause,
+    /// The guard, blanked.
+    pub(crate) pattern: Option<String>,
+    /// How user code reaches what was other.
+    pub(crate) source: Option<String>,
+    /// The dimensions concerned, in order.
+    pub(crate) dimensions: Vec<i32>,
+    /// How many recompiles.
+    pub(crate) count: u64,
+    /// How many of them were refused.
+    pub(crate) refused: u64,
+    /// Seconds for all of them.
+    pub(crate) cost_s: Option<f64>,
+    /// The values seen.
+    pub(crate) values: Vec<String>,
+    /// Where they were.
+    pub(crate) spread: Spread,
+    /// The user's line of the first.
+    pub(crate) place: Option<CodePlace>,
+    /// The guard of the first, as logged.
+    pub(crate) example: Option<String>,
+    /// File and offset of each, up to a hundred.
+    pub(crate) evidence: Vec<(u32, u64)>,
+}
+
+/// What the recompiles of a group have in common: function, file, line, cause, pattern.
+pub(crate) type GroupKey = (Option<String>, Option<String>, Option<i64>, Cause, Option<String>);
+
+impl RecompileGroup {
+    /// A group of one.
+    fn of(found: &Recompile, spread: Spread, at: (u32, u64)) -> Self {
+        let (reason, cause) = (found.first(), found.cause());
+        let source = reason.and_then(|reason| reason.source.clone());
+        // Each entry of the frame names the dimension that did not fit it.
+        let alike = found.reasons.iter().filter(|reason| reason.cause == cause && reason.source == source);
+        let mut dimensions = Vec::new();
+        for dimension in alike.filter_map(|reason| i32::try_from(reason.dimension?).ok()) {
+            insert(&mut dimensions, dimension);
+        }
+        Self {
+            code: found.code.clone(),
+            cause,
+            pattern: reason.map(|reason| reason.pattern.clone()),
+            source,
+            dimensions,
+            count: 1,
+            refused: u64::from(found.refused),
+            cost_s: found.cost_s,
+            values: found.values.clone(),
+            spread,
+            place: reason.and_then(|reason| reason.place.clone()),
+            example: reason.map(|reason| reason.guard.clone()),
+            evidence: vec![at],
+        }
+    }
+
+    fn key(&self) -> GroupKey {
+        let (name, file, line) = self.code.clone();
+        (name, file, line, self.cause, self.pattern.clone())
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.refused += other.refused;
+        self.cost_s = sum(self.cost_s, other.cost_s);
+        for value in other.values {
+            if self.values.len() < VALUES && !self.values.contains(&value) {
+                self.values.push(value);
+            }
+        }
+        for dimension in other.dimensions {
+            insert(&mut self.dimensions, dimension);
+        }
+        self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
+        self.spread.merge(other.spread);
+    }
+
+    /// What to try.
+    pub(crate) fn advice(&self) -> String {
+        let dimension = match self.dimensions.as_slice() {
+            [one] => u32::try_from(*one).ok(),
+            _ => None,
+        };
+        let mut text = match (self.dimensions.as_slice(), &self.source) {
+            ([_, _, ..], Some(source)) if self.cause == Cause::Size => {
+                let all: Vec<String> = self.dimensions.iter().map(ToString::to_string).collect();
+                format!(
+                    "Mark the dimensions {} of `{source}` as dynamic before the call with torch._dynamo.mark_dynamic, or \
+                     compile with dynamic=True.",
+                    all.join(", ")
+                )
+            }
+            _ => advice::of_cause(self.cause, self.source.as_deref(), dimension),
+        };
+        if self.refused > 0 {
+            text = format!("{text} {}", advice::LIMIT);
+        }
+        text
+    }
+}
+
+/// The groups of one log.
+pub(crate) fn recompile_groups(file: u32, log: &Log, causes: &Causes) -> Groups<GroupKey, RecompileGroup> {
+    let mut groups = Groups::new(RecompileGroup::key, RecompileGroup::merge);
+    for found in &causes.recompiles {
+        let Some((spread, at)) = causes.place(file, log, found.compile, found.record) else { continue };
+        groups.add(RecompileGroup::of(found, spread, at));
+    }
+    groups
+}
+
+/// Those with refused calls first, then the most expensive.
+pub(crate) fn by_cost(a: &RecompileGroup, b: &RecompileGroup) -> std::cmp::Ordering {
+    let cost = |group: &RecompileGroup| group.cost_s.unwrap_or(0.0);
+    (b.refused > 0).cmp(&(a.refused > 0)).then(cost(b).total_cmp(&cost(a))).then(b.count.cmp(&a.count))
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let groups = of_logs(trace)?.into_iter().map(|(file, log, causes)| recompile_groups(file, log, &causes));
+    let mut rows = groups.reduce(Groups::merge).map(Groups::into_list).unwrap_or_default();
+    rows.sort_by(by_cost);
+    TableBuilder::new(&rows)
+        .name("code_name", "Function.", |r| r.code.0.as_deref().map(Cow::Borrowed))
+        .name("code_file", "File of the function.", |r| r.code.1.as_deref().map(Cow::Borrowed))
+        .i64("code_line", "First line of the function.", |r| r.code.2)
+        .name("cause", "What was other; see `recompiles`.", |r| Some(Cow::Borrowed(r.cause.name())))
+        .text("pattern", "The guard that failed, with ids, numbers and compared constants blanked.", |r| {
+            r.pattern.as_deref().map(Cow::Borrowed)
+        })
+        .text("source", "How user code reaches what was other.", |r| r.source.as_deref().map(Cow::Borrowed))
+        .ints("dimensions", "Dimensions concerned, from 0.", |r| Some(r.dimensions.clone()))
+        .u64("count", "Recompiles, the refused ones among them.", |r| Some(r.count))
+        .u64("refused", "How many of them were refused at the recompile limit.", |r| Some(r.refused))
+        .f64("cost_s", "Seconds for all of them; null where the log does not say.", |r| r.cost_s)
+        .texts("values", "Values that were seen, in order; 100 at most.", |r| Some(r.values.clone()))
+        .texts("compile_ids", "Their compile ids, each once; 100 at most.", |r| Some(r.spread.compile_ids.clone()))
+        .ints("ranks", "Ranks on which they were; logs without a rank are not among them.", |r| {
+            Some(r.spread.ranks.clone())
+        })
+        .ints("files", "Logs in which they were: rows of `files`.", |r| Some(r.spread.files.clone()))
+        .text("example", "The guard of the first of them, as logged.", |r| r.example.as_deref().map(Cow::Borrowed))
+        .name("user_file", "File of the user's line that the guard is for.", |r| {
+            r.place.as_ref().map(|place| Cow::Borrowed(place.file.as_str()))
+        })
+        .i64("user_line", "That line.", |r| r.place.as_ref()?.line)
+        .u32("file", "Log of the first of them.", |r| r.evidence.first().map(|(file, _)| *file))
+        .u64("offset", "Byte at which its record starts in that log.", |r| {
+            r.evidence.first().map(|(_, offset)| *offset)
+        })
+        .text("advice", "What to try.", |r| Some(Cow::Owned(r.advice())))
+        .finish("recompile_groups")
+}

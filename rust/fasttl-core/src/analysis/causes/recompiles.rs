@@ -1,0 +1,256 @@
+//! Recompiles: which guard turned a call away, what was other, what it cost; and table `recompiles`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{Causes, advice, of_logs};
+use crate::analysis::compiles::{Compile, Compiles};
+use crate::analysis::frames::{code, compile_key};
+use crate::error::Result;
+use crate::format::kind::Kind;
+use crate::format::recompile_reason::{Cause, Reason, plain, reasons, texts};
+use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
+use crate::trace::{Log, Trace};
+
+pub(in crate::analysis) const RECOMPILES: TableDef =
+    TableDef { name: "recompiles", about: "a compile id with a recompile reason", build };
+
+/// Most values of one source that are kept.
+const VALUES: usize = 100;
+
+/// One recompile, or one that was refused at the limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Recompile {
+    /// Number of its compile within the log.
+    pub(crate) compile: usize,
+    /// The record that names the reasons.
+    pub(crate) record: usize,
+    /// Whether it was refused because there had been too many.
+    pub(crate) refused: bool,
+    /// The reasons as logged, newest entry first.
+    pub(crate) texts: Vec<String>,
+    /// The guards that they name.
+    pub(crate) reasons: Vec<Reason>,
+    /// Values of the source of the first reason, over all compiles of the frame, in the order in which they came.
+    pub(crate) values: Vec<String>,
+    /// Seconds for this compile, its backward included.
+    pub(crate) cost_s: Option<f64>,
+    /// What was compiled, from an earlier compile of the frame where this one does not say.
+    pub(crate) code: (Option<String>, Option<String>, Option<i64>),
+}
+
+impl Recompile {
+    /// The guard of the newest entry: the one that PyTorch names first.
+    pub(crate) fn first(&self) -> Option<&Reason> {
+        self.reasons.first()
+    }
+
+    /// Why, in a word.
+    pub(crate) fn cause(&self) -> Cause {
+        self.first().map_or(if self.refused { Cause::Limit } else { Cause::Other }, |reason| reason.cause)
+    }
+}
+
+/// What stays the same over the compiles of one code frame.
+type FrameKey = (u32, Option<i64>);
+
+/// What a guard is about, and which dimension of it.
+type Subject = (FrameKey, Option<String>, Option<u32>);
+
+/// The recompiles of a log, in its order. `bytes` are the log's.
+pub(crate) fn recompiles(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, all: &Compiles) -> Vec<Recompile> {
+    let mut found: Vec<Recompile> =
+        all.iter().enumerate().filter_map(|(at, compile)| one(log, bytes, metrics, (at, compile))).collect();
+    let mut codes: BTreeMap<FrameKey, &Compile> = BTreeMap::new();
+    for compile in all.iter().filter(|compile| compile.name.is_some()) {
+        codes.entry(frame_key(compile)).or_insert(compile);
+    }
+    let values = values(log, bytes, all, &found);
+    for recompile in &mut found {
+        let Some(compile) = all.get_at(recompile.compile) else { continue };
+        let of =
+            if compile.name.is_some() { compile } else { codes.get(&frame_key(compile)).copied().unwrap_or(compile) };
+        recompile.code = (of.name.clone(), of.file.clone(), of.line);
+        if let Some(subject) = recompile.first().map(|reason| subject(compile, reason)) {
+            recompile.values = values.get(&subject).cloned().unwrap_or_default();
+        }
+    }
+    found
+}
+
+fn frame_key(compile: &Compile) -> FrameKey {
+    (compile.generation, compile.id.frame_id)
+}
+
+fn subject(compile: &Compile, reason: &Reason) -> Subject {
+    (frame_key(compile), reason.source.clone(), reason.dimension)
+}
+
+fn one(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, (at, compile): (usize, &Compile)) -> Option<Recompile> {
+    let artifact = compile.reasons().and_then(|record| Some((record, log.index.records.get(record)?)));
+    let (record, texts) = match artifact {
+        Some((at, record)) => (at, texts(&log.index.payload(record, bytes).text())),
+        // Where a recompile is an error, its message has the reasons.
+        None => compile
+            .metrics
+            .iter()
+            .find_map(|&at| Some((at, forbidden(metrics, at)?)))
+            .or_else(|| Some((*compile.metrics.first()?, vec![compile.recompile_reason.clone()?])))?,
+    };
+    let reasons = texts.iter().flat_map(|text| reasons(text)).collect();
+    let seconds = [compile.phases.frame_s, compile.phases.backward_s];
+    let cost_s = seconds.iter().flatten().copied().reduce(|a, b| a + b);
+    let refused = compile.limit_hit;
+    let (values, code) = (Vec::new(), (None, None, None));
+    Some(Recompile { compile: at, record, refused, texts, reasons, values, cost_s, code })
+}
+
+/// The reasons in the message of a `RecompileError`: a line each, `- 0/0: …`.
+fn forbidden(metrics: &MetricRecords<'_>, at: usize) -> Option<Vec<String>> {
+    let fields = metrics.fields(at);
+    fields.text("fail_type").filter(|error| error.ends_with("RecompileError"))?;
+    let message = fields.text("fail_reason")?;
+    let lines: Vec<String> =
+        message.lines().filter_map(|line| line.trim_start().strip_prefix("- ")).map(str::to_owned).collect();
+    Some(lines).filter(|lines| !lines.is_empty())
+}
+
+/// The values that each guarded thing had: what entries wanted and what calls had, as the reasons tell, and what the
+/// guards of the frame's compiles compare with.
+fn values(log: &Log, bytes: &[u8], all: &Compiles, found: &[Recompile]) -> BTreeMap<Subject, Vec<String>> {
+    let mut values: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
+    let mut compared: BTreeMap<FrameKey, Vec<String>> = BTreeMap::new();
+    for recompile in found {
+        let Some(compile) = all.get_at(recompile.compile) else { continue };
+        // The oldest entry comes last, and had its value first.
+        for reason in recompile.reasons.iter().rev() {
+            let seen = values.entry(subject(compile, reason)).or_default();
+            for value in [&reason.expected, &reason.actual].into_iter().flatten() {
+                keep(seen, value);
+            }
+            let source = reason.source.as_ref().filter(|_| reason.actual.is_none() && reason.guard.contains(" == "));
+            if let Some(source) = source {
+                compared.entry(frame_key(compile)).or_default().push(source.clone());
+            }
+        }
+    }
+    for compile in all.iter() {
+        let Some(sources) = compared.get(&frame_key(compile)) else { continue };
+        for (source, value) in own_constants(log, bytes, compile) {
+            if sources.contains(&source) {
+                keep(values.entry((frame_key(compile), Some(source), None)).or_default(), &value);
+            }
+        }
+    }
+    values
+}
+
+fn keep(seen: &mut Vec<String>, value: &str) {
+    if seen.len() < VALUES && !seen.iter().any(|known| known == value) {
+        seen.push(value.to_owned());
+    }
+}
+
+/// What a compile's own guards compare for equality: source and value.
+fn own_constants(log: &Log, bytes: &[u8], compile: &Compile) -> Vec<(String, String)> {
+    let guards = compile.guard_texts().iter().filter_map(|&at| log.index.records.get(at));
+    let mut found = Vec::new();
+    for record in guards.filter(|record| record.kind.is(Kind::DynamoCppGuardsStr)) {
+        let text = log.index.payload(record, bytes).text();
+        for line in String::from_utf8_lossy(&text).lines() {
+            let Some((_, condition)) = line.split_once("+- EQUALS_MATCH: ") else { continue };
+            for reason in reasons(condition) {
+                if let (Some(source), Some(value)) = (reason.source, reason.expected) {
+                    found.push((plain(&source), value));
+                }
+            }
+        }
+    }
+    found
+}
+
+struct RecompileRow<'t> {
+    file: u32,
+    log: &'t Log,
+    compile: &'t Compile,
+    found: &'t Recompile,
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let all = of_logs(trace)?;
+    let rows: Vec<RecompileRow<'_>> = all.iter().flat_map(rows_of).collect();
+    let builder = compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, r.compile))
+        .u64("offset", "Byte at which the record with the reasons starts.", |r| {
+            r.log.index.records.get(r.found.record).map(|record| record.offset)
+        })
+        .time("time", "When that was logged.", |r| r.log.index.records.get(r.found.record)?.time_us());
+    columns(code(builder, |r| (r.found.code.0.as_deref(), r.found.code.1.as_deref(), r.found.code.2)))
+        .finish("recompiles")
+}
+
+/// A row for each recompile of a log.
+fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = RecompileRow<'t>> {
+    causes.recompiles.iter().filter_map(|found| {
+        let compile = causes.compiles.get_at(found.compile)?;
+        Some(RecompileRow { file: *file, log, compile, found })
+    })
+}
+
+fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, RecompileRow<'r>> {
+    let first = |r: &'r RecompileRow<'r>| r.found.first();
+    let builder = builder
+        .bool("refused", "Whether it was refused at the recompile limit: the frame runs without being compiled from then on.", |r| {
+            Some(r.found.refused)
+        })
+        .texts("reasons", "The reasons as logged, one for each earlier entry of the frame, newest first.", |r| {
+            Some(r.found.texts.clone())
+        })
+        .name("entry", "Compile id of the entry that turned the call away: the newest one.", move |r| {
+            Some(Cow::Owned(first(r)?.entry?.to_string()))
+        })
+        .text("guard", "The guard of that entry that failed first.", move |r| Some(Cow::Borrowed(first(r)?.guard.as_str())))
+        .name("pattern", "The guard with ids, numbers and compared constants blanked.", move |r| {
+            Some(Cow::Borrowed(first(r)?.pattern.as_str()))
+        })
+        .name(
+            "cause",
+            "What was other: size, stride, dimensions, dtype, device, requires grad, tensor kind, float, integer, constant, global, object id, type, container, attribute, aliasing, grad mode, global state, backend, limit or other.",
+            |r| Some(Cow::Borrowed(r.found.cause().name())),
+        )
+        .texts("causes", "The causes of all entries, each once.", |r| {
+            let mut causes: Vec<String> = Vec::new();
+            for reason in &r.found.reasons {
+                keep(&mut causes, reason.cause.name());
+            }
+            Some(causes)
+        })
+        .text("source", "How user code reaches what was other, such as `x` or `self.depth`.", move |r| {
+            first(r)?.source.as_deref().map(Cow::Borrowed)
+        })
+        .u32("dimension", "Which dimension of the tensor, from 0.", move |r| first(r)?.dimension)
+        .text("expected", "What the entry wants.", move |r| first(r)?.expected.as_deref().map(Cow::Borrowed))
+        .text("actual", "What the call had; null where the log does not say.", move |r| {
+            first(r)?.actual.as_deref().map(Cow::Borrowed)
+        });
+    builder
+        .texts(
+            "values",
+            "Values that this source had over the compiles of the frame, in order, as reasons and guards tell; 100 at most.",
+            |r| Some(r.found.values.clone()),
+        )
+        .text("user_code", "The user's source line that the guard is for.", move |r| {
+            first(r)?.code.as_deref().map(Cow::Borrowed)
+        })
+        .name("user_file", "File of that line; PyTorch cuts long names from the left.", move |r| {
+            first(r)?.place.as_ref().map(|place| Cow::Borrowed(place.file.as_str()))
+        })
+        .i64("user_line", "That line.", move |r| first(r)?.place.as_ref()?.line)
+        .name("user_function", "Function of that line.", move |r| {
+            first(r)?.place.as_ref()?.function.as_deref().map(Cow::Borrowed)
+        })
+        .text("hint", "What PyTorch adds for the user.", move |r| first(r)?.hint.as_deref().map(Cow::Borrowed))
+        .f64("cost_s", "Seconds for this compile, its backward included; null where the log does not say.", |r| {
+            r.found.cost_s
+        })
+        .text("advice", "What to try.", |r| Some(Cow::Owned(advice::of_recompile(r.found))))
+}
