@@ -155,6 +155,18 @@ class Trace:
         return self.table("tensors")
 
     @property
+    def findings(self) -> pl.DataFrame:
+        """One row for each sentence that a reader wants first, with cost, evidence and advice.
+
+        Example:
+            >>> import fasttl
+            >>> for sentence in fasttl.load("tests/data/fail_backend").findings["sentence"].to_list():
+            ...     print(sentence)
+            The compile of `f` (fail_backend.py:14) failed: BackendCompilerFailed: RuntimeError: this backend never works.
+        """
+        return self.table("findings")
+
+    @property
     def diagnostics(self) -> pl.DataFrame:
         """One row for each comparison of the ranks: same, differs or unknown.
 

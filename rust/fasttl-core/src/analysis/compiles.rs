@@ -174,6 +174,8 @@ pub struct Compile {
     pub artifacts: u32,
     /// Their bytes.
     pub artifact_bytes: u64,
+    /// Whether the log holds a program that runs its graph alone.
+    pub has_reproducer: bool,
     breaks: Vec<usize>,
     reasons: Option<usize>,
     graphs: Vec<usize>,
@@ -282,6 +284,7 @@ impl Compile {
             aot_cache: None,
             artifacts: 0,
             artifact_bytes: 0,
+            has_reproducer: false,
             breaks: Vec::new(),
             reasons: None,
             graphs: Vec::new(),
@@ -324,6 +327,7 @@ impl Compile {
         match (name, state) {
             ("dynamo_graph_break_reason", _) => self.breaks.push(at),
             ("recompile_reasons", _) => self.reasons = Some(at),
+            ("fx_graph_runnable", _) => self.has_reproducer = true,
             ("dynamo_error" | "eager_compile_backwards_failure", _) => self.errors.push(at),
             ("fx_graph_cache_hit" | "fx_graph_cache_miss" | "fx_graph_cache_bypass", Some(state)) => {
                 self.fx_cache = Some(CacheState::with(self.fx_cache, state));

@@ -9,6 +9,7 @@ pub(crate) mod compiles;
 pub mod exec_order;
 pub(crate) mod export;
 pub(crate) mod expressions;
+pub mod findings;
 mod frames;
 pub mod graphs;
 pub mod parts;
@@ -47,6 +48,7 @@ pub const TABLES: &[TableDef] = &{
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,
         tensors::TENSORS,
+        findings::FINDINGS,
         ranks::DIAGNOSTICS,
         ranks::DIVERGENCE,
         strings,

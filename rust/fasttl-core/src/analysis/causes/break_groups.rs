@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::breaks::{Break, BreakKey};
 use super::groups::{EVIDENCE, Groups, Spread, sum};
-use super::{Causes, of_logs};
+use super::{Causes, Shown, of_logs};
 use crate::error::Result;
 use crate::format::code_place::Owner;
 use crate::tables::{Table, TableBuilder, TableDef};
@@ -30,8 +30,8 @@ pub(crate) struct BreakGroup {
     pub(crate) lost_s: Option<f64>,
     /// Where they were.
     pub(crate) spread: Spread,
-    /// File and offset of each, up to a hundred.
-    pub(crate) evidence: Vec<(u32, u64)>,
+    /// The record of each, up to a hundred.
+    pub(crate) evidence: Vec<Shown>,
 }
 
 impl BreakGroup {
@@ -44,9 +44,15 @@ impl BreakGroup {
     }
 }
 
+impl Default for Groups<BreakKey, BreakGroup> {
+    fn default() -> Self {
+        Groups::new(|group: &BreakGroup| group.first.key(), BreakGroup::merge)
+    }
+}
+
 /// The groups of one log.
 pub(crate) fn break_groups(file: u32, log: &Log, causes: &Causes) -> Groups<BreakKey, BreakGroup> {
-    let mut groups = Groups::new(|group: &BreakGroup| group.first.key(), BreakGroup::merge);
+    let mut groups = Groups::default();
     let mut counted: FxHashSet<(BreakKey, usize)> = FxHashSet::default();
     for found in &causes.breaks {
         let Some((spread, at)) = causes.place(file, log, found.compile, found.record) else { continue };
@@ -114,8 +120,8 @@ fn build(trace: &Trace) -> Result<Table> {
         .text("explanation", "Why this breaks the graph.", |r| r.first.said.explanation.as_deref().map(Cow::Borrowed))
         .texts("hints", "What PyTorch proposes.", |r| Some(r.first.said.hints.clone()))
         .text("url", "Page about this kind of break.", |r| r.first.said.url.as_deref().map(Cow::Borrowed))
-        .u32("file", "Log of the first record.", |r| r.evidence.first().map(|(file, _)| *file))
-        .u64("offset", "Byte at which that record starts.", |r| r.evidence.first().map(|(_, offset)| *offset))
+        .u32("file", "Log of the first record.", |r| r.evidence.first().map(|shown| shown.file))
+        .u64("offset", "Byte at which that record starts.", |r| r.evidence.first()?.offset)
         .text("advice", "What to try.", |r| Some(Cow::Owned(r.first.advice())))
         .finish("break_groups")
 }

@@ -192,20 +192,9 @@ fn build(trace: &Trace) -> Result<Table> {
             r.traceback
         })
         .text("advice", "What to try; null for a restart, which is no fault.", |r| {
-            r.found.advice(has_reproducer(r.row.log, r.compile)).map(Cow::Owned)
+            r.found.advice(r.compile.has_reproducer).map(Cow::Owned)
         })
         .finish("failures")
-}
-
-/// Whether the log holds a program that runs the graph of a compile by itself.
-pub(crate) fn has_reproducer(log: &Log, compile: &Compile) -> bool {
-    let runnable = log.index.names.names.iter().position(|name| name == "fx_graph_runnable");
-    let Some(runnable) = runnable.and_then(|at| u32::try_from(at).ok()) else { return false };
-    log.index.records.iter().any(|record| {
-        record.name == runnable
-            && record.generation == compile.generation
-            && log.index.names.id(record).without_attempt() == compile.id
-    })
 }
 
 fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = FailureRow<'t>> {

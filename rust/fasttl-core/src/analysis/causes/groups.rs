@@ -11,6 +11,17 @@ pub(crate) const EVIDENCE: usize = 100;
 /// Most compile ids of a group that are kept.
 const IDS: usize = 100;
 
+/// A record that shows something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Number of its log.
+    pub file: u32,
+    /// Byte at which it starts, or the byte of a problem; `None` for a whole log.
+    pub offset: Option<u64>,
+    /// Its number within the log; `None` where it is no record.
+    pub record: Option<usize>,
+}
+
 /// Groups, each with its key, in the order in which they came.
 #[derive(Clone, Debug)]
 pub(crate) struct Groups<K, G> {

@@ -15,6 +15,7 @@ pub(super) use recompile_groups::RECOMPILE_GROUPS;
 pub(super) use recompiles::RECOMPILES;
 
 pub(crate) use break_groups::{BreakGroup, break_groups};
+pub(crate) use groups::Shown;
 pub(crate) use groups::{EVIDENCE, Groups, Spread, sum};
 pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 
@@ -47,10 +48,11 @@ impl Causes {
         Self { compiles, recompiles, breaks, failures }
     }
 
-    /// Where something is that record number `record` tells of compile number `compile`.
-    pub(crate) fn place(&self, file: u32, log: &Log, compile: usize, record: usize) -> Option<(Spread, (u32, u64))> {
-        let (compile, record) = (self.compiles.get_at(compile)?, log.index.records.get(record)?);
-        Some((Spread::of(file, record.rank.or(log.rank), Some(compile.id)), (file, record.offset)))
+    /// Where something is that record number `at` tells of compile number `compile`.
+    pub(crate) fn place(&self, file: u32, log: &Log, compile: usize, at: usize) -> Option<(Spread, Shown)> {
+        let (compile, record) = (self.compiles.get_at(compile)?, log.index.records.get(at)?);
+        let shown = Shown { file, offset: Some(record.offset), record: Some(at) };
+        Some((Spread::of(file, record.rank.or(log.rank), Some(compile.id)), shown))
     }
 }
 

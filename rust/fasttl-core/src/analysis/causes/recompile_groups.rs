@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::groups::{EVIDENCE, Groups, Spread, insert, sum};
 use super::recompiles::Recompile;
-use super::{Causes, advice, of_logs};
+use super::{Causes, Shown, advice, of_logs};
 use crate::error::Result;
 use crate::format::code_place::CodePlace;
 use crate::format::recompile_reason::Cause;
@@ -47,8 +47,8 @@ pub(crate) struct RecompileGroup {
     pub(crate) place: Option<CodePlace>,
     /// The guard of the first, as logged.
     pub(crate) example: Option<String>,
-    /// File and offset of each, up to a hundred.
-    pub(crate) evidence: Vec<(u32, u64)>,
+    /// The record of each, up to a hundred.
+    pub(crate) evidence: Vec<Shown>,
 }
 
 /// What the recompiles of a group have in common: function, file, line, cause, pattern.
@@ -56,7 +56,7 @@ pub(crate) type GroupKey = (Option<String>, Option<String>, Option<i64>, Cause, 
 
 impl RecompileGroup {
     /// A group of one.
-    fn of(found: &Recompile, spread: Spread, at: (u32, u64)) -> Self {
+    fn of(found: &Recompile, spread: Spread, at: Shown) -> Self {
         let (reason, cause) = (found.first(), found.cause());
         let source = reason.and_then(|reason| reason.source.clone());
         // Each entry of the frame names the dimension that did not fit it.
@@ -127,9 +127,15 @@ impl RecompileGroup {
     }
 }
 
+impl Default for Groups<GroupKey, RecompileGroup> {
+    fn default() -> Self {
+        Groups::new(RecompileGroup::key, RecompileGroup::merge)
+    }
+}
+
 /// The groups of one log.
 pub(crate) fn recompile_groups(file: u32, log: &Log, causes: &Causes) -> Groups<GroupKey, RecompileGroup> {
-    let mut groups = Groups::new(RecompileGroup::key, RecompileGroup::merge);
+    let mut groups = Groups::default();
     for found in &causes.recompiles {
         let Some((spread, at)) = causes.place(file, log, found.compile, found.record) else { continue };
         groups.add(RecompileGroup::of(found, spread, at));
@@ -171,10 +177,8 @@ fn build(trace: &Trace) -> Result<Table> {
             r.place.as_ref().map(|place| Cow::Borrowed(place.file.as_str()))
         })
         .i64("user_line", "That line.", |r| r.place.as_ref()?.line)
-        .u32("file", "Log of the first of them.", |r| r.evidence.first().map(|(file, _)| *file))
-        .u64("offset", "Byte at which its record starts in that log.", |r| {
-            r.evidence.first().map(|(_, offset)| *offset)
-        })
+        .u32("file", "Log of the first of them.", |r| r.evidence.first().map(|shown| shown.file))
+        .u64("offset", "Byte at which its record starts in that log.", |r| r.evidence.first()?.offset)
         .text("advice", "What to try.", |r| Some(Cow::Owned(r.advice())))
         .finish("recompile_groups")
 }

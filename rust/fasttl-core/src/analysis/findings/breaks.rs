@@ -1,0 +1,46 @@
+//! Graph breaks, each line of the program that breaks a graph a finding.
+
+use super::words::{at, count, on_ranks, seconds, short};
+use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use crate::analysis::causes::BreakGroup;
+use crate::format::code_place::Owner;
+
+pub(super) const KIND: FindingKind =
+    FindingKind { name: "graph breaks", about: "A line of the program breaks the graph, and why.", find };
+
+fn find(gathered: &Gathered) -> Vec<Finding> {
+    gathered.breaks.clone().into_list().into_iter().map(finding).collect()
+}
+
+fn finding(group: BreakGroup) -> Finding {
+    let said = &group.first.said;
+    let own = group.first.own.as_ref().map(|(place, _)| place);
+    let mut sentence = match (own, &group.code_name) {
+        (Some(place), _) => format!("The graph breaks at {}", at(place)),
+        (None, Some(name)) => format!("The graph breaks in `{}`", short(name)),
+        (None, None) => "The graph breaks".to_owned(),
+    };
+    if let Some(place) = said.place.as_ref().filter(|place| Owner::of(&place.file) != Owner::User) {
+        sentence += &format!(", in {}", at(place));
+    }
+    sentence += &format!(", in {}{}", count(group.compiles, "compile"), on_ranks(&group.spread.ranks));
+    sentence += &format!(": {}.", short(&said.reason).trim_end_matches('.'));
+    if let Some(code) = group.first.own.as_ref().and_then(|(_, code)| code.as_deref()) {
+        sentence += &format!(" Line `{}`.", short(code));
+    }
+    if said.skips_frame {
+        sentence += " The whole function runs without being compiled.";
+    }
+    if let Some(lost) = group.lost_s.filter(|lost| *lost > 0.0) {
+        sentence += &format!(" Tries that were started over took {}.", seconds(lost));
+    }
+    Finding {
+        kind: KIND.name,
+        severity: Severity::Warning,
+        cost_s: group.lost_s,
+        sentence,
+        advice: group.first.advice(),
+        evidence: Evidence { table: "graph_breaks", rows: group.evidence },
+        spread: group.spread,
+    }
+}

@@ -1,0 +1,28 @@
+//! Compiles for which CUDA graphs were not used.
+
+use super::words::{count, on_ranks, short};
+use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+
+pub(super) const KIND: FindingKind =
+    FindingKind { name: "cudagraphs", about: "CUDA graphs were asked for and not used, and why.", find };
+
+fn find(gathered: &Gathered) -> Vec<Finding> {
+    let finding = |group: super::gathered::Group<String>| Finding {
+        kind: KIND.name,
+        severity: Severity::Warning,
+        cost_s: None,
+        sentence: format!(
+            "CUDA graphs were skipped for {}{}: {}.",
+            count(group.count, "compile"),
+            on_ranks(&group.spread.ranks),
+            short(&group.key).trim_end_matches('.')
+        ),
+        advice:
+            "Take away what the reason names: inputs that are changed in place, tensors on the CPU, dynamic shapes, \
+             operations that CUDA graphs cannot record. Without them each call launches its kernels one by one."
+                .to_owned(),
+        spread: group.spread,
+        evidence: Evidence { table: "metrics", rows: group.evidence },
+    };
+    gathered.cudagraphs.clone().into_list().into_iter().map(finding).collect()
+}

@@ -1,0 +1,151 @@
+//! Findings: the sentences that a reader wants first, each with its cost, its evidence and what to try.
+//!
+//! Each kind of finding is a file here and one line in [`KINDS`]. They are made from [`Gathered`], which is small and is
+//! brought together log by log, so that hundreds of ranks fit.
+
+mod breaks;
+mod caches;
+mod cudagraphs;
+mod failures;
+mod gathered;
+mod guards;
+mod lost;
+mod phases;
+mod recompiles;
+mod table;
+mod unfinished;
+mod words;
+
+pub(crate) use gathered::Gathered;
+pub(super) use table::FINDINGS;
+
+use rayon::prelude::*;
+
+use super::causes::{Causes, Shown, Spread};
+use super::compiles::compiles;
+use super::parts::parts;
+use crate::error::Result;
+use crate::tables::MetricRecords;
+use crate::trace::{Log, Trace};
+
+/// How much a finding asks for a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something failed, was given up, or is missing.
+    Error,
+    /// Time is lost that need not be.
+    Warning,
+    /// Where the time goes.
+    Info,
+}
+
+impl Severity {
+    /// Name in the table and on pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// The rows that show a finding: of which table, and where their records stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Name of the table.
+    pub table: &'static str,
+    /// The record of each row, a hundred at most.
+    pub(crate) rows: Vec<Shown>,
+}
+
+/// One sentence and what stands behind it.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What kind it is: one of [`KINDS`].
+    pub kind: &'static str,
+    /// How much it asks for a reader.
+    pub severity: Severity,
+    /// Seconds that it cost, as far as the log says.
+    pub cost_s: Option<f64>,
+    /// What was found.
+    pub sentence: String,
+    /// What to try.
+    pub advice: String,
+    /// Ranks, logs and compiles concerned.
+    pub(crate) spread: Spread,
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+impl Finding {
+    /// Ranks concerned, in order; logs without a rank are not among them.
+    pub fn ranks(&self) -> &[i32] {
+        &self.spread.ranks
+    }
+
+    /// Compile ids concerned, a hundred at most.
+    pub fn compile_ids(&self) -> &[String] {
+        &self.spread.compile_ids
+    }
+}
+
+/// A kind of finding: its name, what it tells, and how it is made.
+pub(crate) struct FindingKind {
+    /// Name.
+    pub(crate) name: &'static str,
+    /// What it tells.
+    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test that holds docs against the list"))]
+    pub(crate) about: &'static str,
+    /// Makes the findings of this kind.
+    pub(crate) find: fn(&Gathered) -> Vec<Finding>,
+}
+
+/// All kinds. A new one is a line here.
+pub(crate) const KINDS: &[FindingKind] = &[
+    failures::KIND,
+    recompiles::KIND,
+    breaks::KIND,
+    unfinished::KIND,
+    lost::KIND,
+    caches::KIND,
+    cudagraphs::KIND,
+    guards::KIND,
+    phases::KIND,
+];
+
+/// The findings of what was gathered: first what failed, then what costs most.
+pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
+    let mut found: Vec<Finding> = KINDS.iter().flat_map(|kind| (kind.find)(gathered)).collect();
+    let cost = |finding: &Finding| finding.cost_s.unwrap_or(0.0);
+    found.sort_by(|a, b| a.severity.cmp(&b.severity).then(cost(b).total_cmp(&cost(a))));
+    found
+}
+
+/// The findings of a whole trace.
+///
+/// # Errors
+/// A log that changed since it was read.
+pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
+    let numbered: Vec<(u32, &Log)> = (0..).zip(&trace.logs).collect();
+    let of_log = |(file, log): (u32, &'_ Log)| {
+        let view = log.view()?;
+        let metrics = MetricRecords::new(&log.index, &view);
+        let compiles = compiles(trace, log, &view, &metrics);
+        let causes = Causes::new(log, &view, &metrics, compiles);
+        Ok(Gathered::new((file, log), &view, &metrics, &causes, &parts(log, &view)))
+    };
+    let gathered = numbered.par_iter().map(|&numbered| of_log(numbered)).collect::<Result<Vec<_>>>()?;
+    Ok(findings(&gathered.into_iter().reduce(Gathered::merge).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_gathered_is_nothing_found() {
+        assert!(findings(&Gathered::default()).is_empty());
+        assert!(KINDS.iter().all(|kind| !kind.about.is_empty()));
+    }
+}

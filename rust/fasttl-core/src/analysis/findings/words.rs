@@ -1,0 +1,93 @@
+//! How findings say numbers, places and lists.
+
+use crate::format::code_place::CodePlace;
+
+/// `84 s`, `2.4 s`, `0.31 s`.
+pub(super) fn seconds(seconds: f64) -> String {
+    if seconds >= 10.0 {
+        format!("{seconds:.0} s")
+    } else if seconds >= 1.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{seconds:.2} s")
+    }
+}
+
+/// `1 compile`, `3 compiles`.
+pub(super) fn count(number: u64, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// `once`, `twice`, `9 times`.
+pub(super) fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
+}
+
+/// `a share of 84 %` as whole percents.
+pub(super) fn percent(part: f64, whole: f64) -> String {
+    format!("{:.0} %", 100.0 * part / whole)
+}
+
+/// The first few, and that there are more: `2, 3, 4, …`.
+pub(super) fn few(list: &[String], most: usize) -> String {
+    let mut text = list.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    if list.len() > most {
+        text += ", …";
+    }
+    text
+}
+
+/// A function with its place: `` `forward` (model.py:12) ``.
+pub(super) fn code(name: Option<&str>, file: Option<&str>, line: Option<i64>) -> String {
+    let name = name.map_or("a frame without a name".to_owned(), |name| format!("`{}`", short(name)));
+    match file.map(|file| place(file, line)) {
+        Some(place) => format!("{name} ({place})"),
+        None => name,
+    }
+}
+
+/// The file's own name and the line; the evidence has the whole path.
+pub(super) fn place(file: &str, line: Option<i64>) -> String {
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    line.map_or_else(|| short(file), |line| format!("{}:{line}", short(file)))
+}
+
+/// The same of a place.
+pub(super) fn at(place_of: &CodePlace) -> String {
+    place(&place_of.file, place_of.line)
+}
+
+/// A text cut to what a sentence holds, on one line.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 160;
+    let line = text.trim().split('\n').next().unwrap_or_default().trim_end();
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// On which ranks, where the logs have some: ` on ranks 0, 2`.
+pub(super) fn on_ranks(ranks: &[i32]) -> String {
+    if ranks.is_empty() { String::new() } else { format!(" on {}", crate::analysis::ranks::rank_list(ranks)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_places_read_well() {
+        assert_eq!([84.2, 2.44, 0.306].map(seconds), ["84 s", "2.4 s", "0.31 s"]);
+        assert_eq!([1, 2, 9].map(times), ["once", "twice", "9 times"]);
+        assert_eq!(code(Some("f"), Some("/a/b.py"), Some(3)), "`f` (b.py:3)");
+        assert_eq!(code(None, None, None), "a frame without a name");
+        assert_eq!(short("a\nb"), "a");
+        assert_eq!(short(&"é".repeat(200)).chars().count(), 161);
+        assert_eq!(few(&["1".to_owned(), "2".to_owned(), "3".to_owned()], 2), "1, 2, …");
+    }
+}
