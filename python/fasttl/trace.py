@@ -212,8 +212,9 @@ class Trace(TraceQueries):
         Args:
             name: Name of the table.
             views: Give text as ``string_view``, without a copy. With False it is
-                ``large_string``, for what does not know views yet: many functions
-                of pyarrow, and its way to pandas.
+                ``large_string``, and names are dictionaries with signed numbers: for
+                what does not know views yet, many functions of pyarrow among it, and
+                for pandas.
 
         Raises:
             OptionError: There is no table of that name.

@@ -81,7 +81,7 @@ def test_a_part_has_only_its_own_names(trace, tmp_path):
         table = file.read_all()
     # Rank 1 does not get to `late`.
     assert sorted(table.column("code_name").combine_chunks().dictionary.to_pylist()) == ["step", "warm"]
-    assert table.schema.field("code_name").type == pa.dictionary(pa.uint32(), pa.string())
+    assert table.schema.field("code_name").type == pa.dictionary(pa.int32(), pa.string())
 
 
 def test_rows_that_are_mixed_stay_in_order(tmp_path):

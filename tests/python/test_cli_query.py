@@ -185,8 +185,8 @@ def test_a_frame_without_rows_has_its_columns():
 def test_names_are_text(trace):
     assert trace.sql("select distinct status from frames where status like 'o%'")["status"].to_list() == ["ok"]
     joined = trace.sql(
-        "select r.rank, count(*) as n from records r join frames f on r.file = f.file and r.kind = 'dynamo_start'"
-        " and r.compile_id = f.compile_id group by r.rank order by r.rank"
+        "select r.rank, count(*) as n from records r join frames f on r.file = f.file and r.compile_id = f.compile_id"
+        " where r.kind = 'dynamo_start' group by r.rank order by r.rank"
     )
     assert joined.rows() == [(0, 3), (1, 2), (2, 3)]
     assert trace.sql("select max(kind) as k from records").item() == "str"
@@ -243,7 +243,7 @@ def test_a_table_that_was_not_found_is_looked_for_again(trace, monkeypatch):
 def test_errors_are_option_errors(trace):
     with pytest.raises(fasttl.OptionError, match=r"(?s)relation 'nope' was not found.*Tables: files"):
         trace.sql("select * from nope")
-    with pytest.raises(fasttl.OptionError, match='unable to find column "nope"'):
+    with pytest.raises(fasttl.OptionError, match="nope"):
         trace.sql("select nope from frames")
     with pytest.raises(fasttl.OptionError):
         trace.sql("select * from read_csv('no such file')")

@@ -98,8 +98,12 @@ def test_polars_reads_exports(trace, exported):
         frame = pl.scan_parquet(exported / name, hive_partitioning=True).collect()
         assert frame.height == trace.table(name).height
     back = pl.scan_parquet(exported / "records", hive_partitioning=True).with_columns(pl.col("rank").cast(pl.Int32))
-    order = trace.records.columns
-    assert back.collect().select(order).sort("file", "offset").equals(trace.records.sort("file", "offset"))
+    # Polars before 1.32 takes names of two files for different ones.
+    both = [
+        frame.select(trace.records.columns).with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("file", "offset")
+        for frame in (back.collect(), trace.records)
+    ]
+    assert both[0].equals(both[1])
 
 
 def test_polars_reads_ipc(trace, tmp_path):

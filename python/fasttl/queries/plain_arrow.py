@@ -1,4 +1,4 @@
-"""Arrow tables without views, for readers that do not know these types yet."""
+"""Arrow tables without views and unsigned dictionaries, for readers that do not know these types yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """Give a table with ``large_string`` for ``string_view``, also inside lists; names and meanings stay."""
+    """Give a table with ``large_string`` for ``string_view``, and names with signed numbers; meanings stay."""
     import pyarrow as pa  # noqa: PLC0415 - see the head of the package
 
     fields = [field.with_type(_plain(field.type)) for field in table.schema]
@@ -23,6 +23,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.large_string()
     if pa.types.is_binary_view(kind):
         return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), kind.value_type)
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
     if pa.types.is_struct(kind):

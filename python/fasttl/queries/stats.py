@@ -22,6 +22,13 @@ def stats(trace: Trace, *, build: bool = False) -> pl.DataFrame:
     for name in trace.tables:
         built = build or trace.is_built(name)
         table = trace.arrow(name) if built else None
-        rows.append((name, built, None if table is None else table.num_rows, None if table is None else table.nbytes))
+        rows.append(
+            (
+                name,
+                built,
+                None if table is None else table.num_rows,
+                None if table is None else table.get_total_buffer_size(),
+            )
+        )
     schema = {"table": pl.String, "built": pl.Boolean, "rows": pl.UInt64, "bytes": pl.UInt64}
     return pl.DataFrame(rows, schema=schema, orient="row")
