@@ -39,10 +39,13 @@ if TYPE_CHECKING:
         TraceNotFoundError,
     )
     from fasttl.plugins import File, Link, Parser, ParserRecord, parser
+    from fasttl.queries.export import Exported
+    from fasttl.queries.summary import Summary
     from fasttl.trace import Column, Trace
 
 __all__ = [
     "Column",
+    "Exported",
     "FasttlError",
     "File",
     "IndexFile",
@@ -56,6 +59,7 @@ __all__ = [
     "ProblemError",
     "ReadError",
     "Report",
+    "Summary",
     "Table",
     "TooLargeError",
     "Trace",
@@ -92,6 +96,8 @@ _HOMES = {
     **dict.fromkeys(("File", "Link", "Parser", "ParserRecord", "parser"), "plugins"),
     **dict.fromkeys(("Column", "Trace"), "trace"),
     **dict.fromkeys(("IndexFile", "write_index"), "_index"),
+    "Exported": "queries.export",
+    "Summary": "queries.summary",
 }
 # Modules that are attributes of the package without an import of their own.
 _MODULES = frozenset({"exceptions", "plugins", "trace"})

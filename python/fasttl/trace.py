@@ -16,6 +16,7 @@ from fasttl._inputs import STDIN, Request, absolute
 from fasttl._report import COMMAND, Writing, half, read_for_report, write_trace
 from fasttl._rows import find_place
 from fasttl.exceptions import OptionError
+from fasttl.queries.face import TraceQueries
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,11 +38,13 @@ class Column(NamedTuple):
     meaning: str
 
 
-class Trace:
+class Trace(TraceQueries):
     """The tables of one or more logs, and the text of their payloads.
 
     Each table is a `polars.DataFrame`, built when it is first asked for and kept.
     `schema` says what its columns mean. Made by `load`.
+
+    What answers questions, such as `sql` and `summary`, stands in `TraceQueries`.
 
     Example:
         >>> import fasttl
@@ -50,7 +53,7 @@ class Trace:
         (0, '0/0', 'warm')
     """
 
-    __slots__ = ("__weakref__", "_core", "_frames", "_request", "_verified")
+    __slots__ = ("__weakref__", "_built", "_core", "_frames", "_request", "_verified")
 
     def __init__(self, core: _core.Trace, request: Request, *, verified: bool) -> None:
         """Wrap what the extension read; for `load`, not for users."""
@@ -60,6 +63,8 @@ class Trace:
         # reads the same logs again, wherever the process has moved to by then.
         self._request = request._replace(paths=[absolute(path) for path in request.paths])
         self._frames: dict[str, pl.DataFrame] = {}
+        # Names of the tables that the extension has built and keeps.
+        self._built: set[str] = set()
 
     # The tables.
 
@@ -220,8 +225,13 @@ class Trace:
         frame = self._frames.get(name)
         if frame is None:
             # setdefault, so that threads that race here end with one object.
-            frame = self._frames.setdefault(name, pl.DataFrame(self._core.table(name)))
+            frame = self._frames.setdefault(name, pl.DataFrame(self._table(name)))
         return frame
+
+    def _table(self, name: str) -> _core.Table:
+        table = self._core.table(name)
+        self._built.add(name)
+        return table
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """Give a table as a `polars.LazyFrame`.
@@ -239,20 +249,35 @@ class Trace:
         """
         return self.table(name).lazy()
 
-    def arrow(self, name: str) -> pa.Table:
-        """Give a table as a `pyarrow.Table`.
+    def arrow(self, name: str, *, views: bool = True) -> pa.Table:
+        """Give a table as a `pyarrow.Table`; polars is not needed for it.
+
+        Args:
+            name: Name of the table.
+            views: Give text as ``string_view``, without a copy. With False it is
+                ``large_string``, and names are dictionaries with signed numbers: for
+                what does not know views yet, many functions of pyarrow among it, and
+                for pandas.
 
         Raises:
             OptionError: There is no table of that name.
 
         Example:
             >>> import fasttl
-            >>> fasttl.load(EXAMPLE).arrow("files").num_rows
+            >>> trace = fasttl.load(EXAMPLE)
+            >>> trace.arrow("files").num_rows
             3
+            >>> str(trace.arrow("files", views=False).schema.field("path").type)
+            'large_string'
         """
         import pyarrow as pa  # noqa: PLC0415 - see the head of this file
 
-        return pa.table(self._core.table(name))
+        table = pa.table(self._table(name))
+        if views:
+            return table
+        from fasttl.queries.plain_arrow import without_views  # noqa: PLC0415 - as above
+
+        return without_views(table)
 
     def schema(self, name: str) -> list[Column]:
         """Say what the columns of a table are: name, Arrow type, meaning with unit.
@@ -277,11 +302,11 @@ class Trace:
             >>> pa.table(fasttl.load(EXAMPLE)).num_rows
             224
         """
-        return self._core.table("records").__arrow_c_stream__(requested_schema)
+        return self._table("records").__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         """Give the schema of the ``records`` table to such a library."""
-        return self._core.table("records").__arrow_c_schema__()
+        return self._table("records").__arrow_c_schema__()
 
     # The text behind the tables.
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 from conftest import ROOT
+from fasttl.cli import COMMANDS, DEFAULT_COMMAND
 
 PYTHON_DOCS = ["README.md", "docs/usage.md"]
 LINKED_DOCS = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -115,7 +116,10 @@ def flags(run):
     return find
 
 
-@pytest.mark.parametrize("command", [(), ("info",), ("index",)], ids=["fasttl", "info", "index"])
+COMMANDS_WITH_FLAGS = [(), *((name,) for name in COMMANDS if name != DEFAULT_COMMAND)]
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_FLAGS, ids=lambda command: " ".join(("fasttl", *command)))
 def test_usage_names_every_flag(command, flags):
     known = flags(*command)
     assert {"--help", "--threads"} <= known
@@ -130,7 +134,7 @@ def test_commands_use_real_flags(name, flags):
     for line in lines:
         for part in re.findall(r"(?:^\$ |\bdo )(fasttl\b[^;#]*)", line):
             words = shlex.split(part)
-            command = (words[1],) if words[1:2] in (["info"], ["index"]) else ()
+            command = tuple(words[1:2]) if tuple(words[1:2]) in COMMANDS_WITH_FLAGS else ()
             used = {word for word in words if FLAG.fullmatch(word)}
             assert used <= flags(*command), line
 

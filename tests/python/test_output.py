@@ -6,7 +6,8 @@ import json
 from datetime import datetime, timezone
 
 import pytest
-from fasttl.cli._output import FORMATS, WIDEST_CELL, Section, render
+from fasttl.cli import _output
+from fasttl.cli._output import FORMATS, WIDEST_CELL, Section, render, show
 
 TIME = datetime(2026, 11, 29, 23, 58, 14, 528000, tzinfo=timezone.utc)
 NASTY = 'a\x1b[31m|`<b>\n\u202e,"q" \udcff'
@@ -66,3 +67,22 @@ def test_output_ends_with_one_line_feed(layout):
     text = render(SECTIONS[:1], layout)
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
+
+
+def test_names_of_columns_are_safe_to_print():
+    section = Section("s", "s", ("a\x1b[2J|",), [("x",)])
+    for layout in ("table", "json", "markdown"):
+        assert render([section], layout).replace("\n", "").isprintable()
+
+
+def test_numbers_that_json_lacks_are_null():
+    section = Section("s", "s", ("a", "b"), [(float("nan"), [float("inf"), {"c": float("nan")}])])
+    assert json.loads(render([section], "json"))["s"] == [{"a": None, "b": [None, {"c": None}]}]
+    assert render([section], "csv") == 'a,b\nnan,"[null, {""c"": null}]"\n'
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+def test_nothing_that_a_terminal_obeys_reaches_it(monkeypatch, capsys, layout):
+    monkeypatch.setattr(_output.sys.stdout, "isatty", lambda: True)
+    show(SECTIONS[:1], layout)
+    assert capsys.readouterr().out.replace("\n", "").isprintable()

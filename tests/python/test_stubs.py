@@ -57,7 +57,7 @@ def public_functions():
         value = getattr(fasttl, name)
         if inspect.isfunction(value):
             yield name, value
-    for name, value in vars(fasttl.Trace).items():
+    for name, value in inspect.getmembers(fasttl.Trace):
         if inspect.isfunction(value) and not name.startswith("_"):
             yield f"Trace.{name}", value
 

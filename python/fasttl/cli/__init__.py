@@ -21,6 +21,7 @@ from fasttl.cli._common import (
     EXIT_INTERRUPTED,
     EXIT_OUTPUT,
     QuickCommand,
+    complete_paths,
     error_text,
     exit_status,
     note,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from click.shell_completion import CompletionItem
+
     from fasttl.exceptions import FasttlError
 
 # Each command is a module here with a function of the same name. A command is
@@ -40,6 +43,10 @@ COMMANDS = {
     "report": "Write the report (what is done without a command).",
     "info": "Say what the input holds.",
     "index": "Keep an index beside each log, so that it loads at once.",
+    "query": "Ask the tables in SQL.",
+    "size": "Say what makes the logs large.",
+    "extract": "Give stored payloads as files.",
+    "export": "Write the tables as Parquet or Arrow files.",
 }
 DEFAULT_COMMAND = "report"
 HELP_FLAGS = frozenset({"-h", "--help"})
@@ -51,6 +58,7 @@ Examples:
   fasttl /tmp/tracedir --ranks 0-7   of some ranks only
   fasttl                             of the folder that $TORCH_TRACE names
   fasttl info /tmp/tracedir          what the folder holds
+  fasttl query /tmp/tracedir "select rank, code_name from frames where status = 'error'"
 """
 
 
@@ -72,6 +80,9 @@ class PathFirstGroup(QuickCommand, click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command in front where no command is named."""
         ctx.meta[COMMAND_LINE] = [ctx.info_name or "fasttl", *args]
+        if ctx.resilient_parsing and not args:
+            # A shell completes the first word, which may still become the name of a command.
+            return super().parse_args(ctx, args)
         if not (args and args[0] in GROUP_FLAGS) and not self._names_command(ctx, args):
             args = [DEFAULT_COMMAND, *args]
         return super().parse_args(ctx, args)
@@ -96,6 +107,15 @@ class PathFirstGroup(QuickCommand, click.Group):
         taken, other = ("command", f"fasttl ./{word}") if is_command else ("path", f"fasttl {word} PATH")
         note(f"{word!r} is both a path here and a command; taken as the {taken} (for the other: {other})")
         return is_command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the first word: a command or a path, or an option of the group or of the default command."""
+        found = super().shell_complete(ctx, incomplete)
+        if not incomplete.startswith("-"):
+            return [*found, *complete_paths(ctx, self.params[0], incomplete)]
+        known = {item.value for item in found}
+        default = load_command(DEFAULT_COMMAND).shell_complete(ctx, incomplete)
+        return [*found, *(item for item in default if item.value not in known)]
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - the signature is click's
         """Run the command; click would end the process with status 1 when the reader of stdout leaves."""

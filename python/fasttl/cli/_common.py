@@ -15,6 +15,8 @@ from fasttl._inputs import THREADS_VARIABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from click.shell_completion import CompletionItem
+
     from fasttl._options import Progress
     from fasttl.exceptions import FasttlError
 
@@ -123,7 +125,8 @@ def note(text: str) -> None:
     warn(f"note: {text}")
 
 
-def _read_ranks(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[int | None] | None:
+def read_ranks(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[int | None] | None:
+    """Turn the text of an option such as 0-7,none into ranks."""
     if value is None:
         return None
     from fasttl._options import rank_list  # noqa: PLC0415 - most command lines name no ranks
@@ -157,14 +160,21 @@ threads_option = click.option(
 )
 
 
+def complete_paths(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Leave it to the shell to complete a path."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell that completes needs it
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def input_options(command: Function) -> Function:
     """Add the argument PATH and the options that say what to read."""
     decorators: list[Callable[[Any], Any]] = [
-        click.argument("paths", metavar="[PATH]...", nargs=-1),
+        click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=complete_paths),
         click.option("--latest", is_flag=True, help="Read the newest run only, with all its ranks."),
         click.option(
             "--ranks",
-            callback=_read_ranks,
+            callback=read_ranks,
             metavar="LIST",
             help="Read these ranks only, such as 0-7,64,none; none stands for logs without a rank.",
         ),

@@ -10,16 +10,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
+import sys
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import click
 
 from fasttl.cli._common import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Cell: TypeAlias = str | int | float | bool | datetime | None
+    Cell: TypeAlias = str | int | float | bool | datetime | list[Any] | dict[str, Any] | None
 
 FORMATS = ("table", "json", "csv", "markdown")
 
@@ -53,26 +57,37 @@ def render(sections: Sequence[Section], layout: str) -> str:
     return renderers[layout](sections)
 
 
+def show(sections: Sequence[Section], layout: str) -> None:
+    """Write sections to stdout; on a terminal no format lets through what it would obey."""
+    text = render(sections, layout)
+    if sys.stdout.isatty():
+        text = "\n".join(map(printable, text.split("\n")))
+    click.echo(text, nl=False)
+
+
 def _text(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, datetime):
         return cell.isoformat()
+    if isinstance(cell, (list, dict)):
+        return json.dumps(_json_cell(cell), ensure_ascii=False, allow_nan=False)
     return str(cell)
 
 
 def _as_table(sections: Sequence[Section]) -> str:
     parts = []
     for section in sections:
+        columns = [printable(column) for column in section.columns]
         rows = [[_cut(printable(_text(cell))) for cell in row] for row in section.rows]
         numeric = [
             all(isinstance(row[i], (int, float)) or row[i] is None for row in section.rows)
             for i in range(len(section.columns))
         ]
-        widths = [max(map(len, column)) for column in zip(section.columns, *rows, strict=True)]
+        widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
         lines = [section.title]
         if rows:
-            lines += [_align(row, widths, numeric) for row in ([*section.columns], *rows)]
+            lines += [_align(row, widths, numeric) for row in (columns, *rows)]
         parts.append("".join(f"{line}\n" for line in lines))
     return "\n".join(parts)
 
@@ -98,8 +113,17 @@ def _as_json(sections: Sequence[Section]) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def _json_cell(cell: Cell) -> Cell:
-    return cell.isoformat() if isinstance(cell, datetime) else cell
+def _json_cell(cell: Any) -> Any:  # noqa: ANN401 - whatever a cell holds
+    """Make a cell what JSON can hold: it has no number for NaN and the infinities, so they are null."""
+    if isinstance(cell, float):
+        return cell if math.isfinite(cell) else None
+    if isinstance(cell, list):
+        return [_json_cell(item) for item in cell]
+    if isinstance(cell, dict):
+        return {str(key): _json_cell(item) for key, item in cell.items()}
+    if cell is None or isinstance(cell, (str, int)):
+        return cell
+    return cell.isoformat() if isinstance(cell, datetime) else str(cell)
 
 
 def _as_csv(sections: Sequence[Section]) -> str:
@@ -122,7 +146,7 @@ def _as_markdown(sections: Sequence[Section]) -> str:
 
 
 def _markdown_rows(section: Section) -> list[str]:
-    header = [list(section.columns), ["---"] * len(section.columns)]
+    header = [[_markdown_text(column) for column in section.columns], ["---"] * len(section.columns)]
     rows = [[_markdown_text(_text(cell)) for cell in row] for row in section.rows]
     return [f"| {' | '.join(row)} |" for row in (*header, *rows)]
 

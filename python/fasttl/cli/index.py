@@ -11,8 +11,8 @@ import click
 
 from fasttl._display import count_text
 from fasttl._index import MISSING, STALE, write_index
-from fasttl.cli._common import EXIT_PROBLEMS, progress_bar, threads_option
-from fasttl.cli._output import FORMATS, Section, render
+from fasttl.cli._common import EXIT_PROBLEMS, complete_paths, progress_bar, threads_option
+from fasttl.cli._output import FORMATS, Section, show
 
 COLUMNS = ("state", "log_bytes", "index_bytes", "log", "detail")
 
@@ -32,7 +32,7 @@ Examples:
     An index that does not fit its log any more is passed over, and written anew by
     this command. Compressed logs, and logs that may still be written to, get none.""",
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=complete_paths)
 @click.option("--force", is_flag=True, help="Write all, also those that hold.")
 @click.option("--check", is_flag=True, help="Write nothing; exit status 1 if one does not hold or is missing.")
 @click.option("--no-verify", is_flag=True, help="Leave out the md5 of payloads; reports then still read the logs.")
@@ -54,5 +54,5 @@ def index(  # noqa: PLR0913 - one parameter for each flag
     counts = Counter(file.state for file in files)
     title = f"{count_text(len(files), 'log')}: " + ", ".join(f"{count} {state}" for state, count in counts.items())
     rows = [(file.state, file.log_bytes, file.bytes, file.log, file.detail) for file in files]
-    click.echo(render([Section("indexes", title, COLUMNS, rows)], layout), nl=False)
+    show([Section("indexes", title, COLUMNS, rows)], layout)
     return EXIT_PROBLEMS if check and counts.keys() & {STALE, MISSING} else 0

@@ -11,7 +11,7 @@ from fasttl import _core
 from fasttl._display import count_text, ranks_text
 from fasttl._inputs import Request, input_paths
 from fasttl.cli._common import QuickCommand, input_options, progress_bar
-from fasttl.cli._output import FORMATS, Section, render
+from fasttl.cli._output import FORMATS, Section, show
 from fasttl.trace import Trace
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def info(  # noqa: PLR0913 - one parameter for each flag
             progress=progress,
         )
     sections = describe(Trace(core, request, verified=True))
-    click.echo(render([section for section in sections if section.name in wanted], layout), nl=False)
+    show([section for section in sections if section.name in wanted], layout)
     return 0
 
 
