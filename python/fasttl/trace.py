@@ -140,6 +140,11 @@ class Trace(TraceQueries):
         return self.table("cache")
 
     @property
+    def missing(self) -> pl.DataFrame:
+        """One row for what a compile could have logged and did not, with the likely reason."""
+        return self.table("missing")
+
+    @property
     def collectives(self) -> pl.DataFrame:
         """One row for each collective, or wait for one, in the order of its graph."""
         return self.table("collectives")

@@ -12,6 +12,7 @@ pub(crate) mod expressions;
 pub mod findings;
 mod frames;
 pub mod graphs;
+mod missing;
 pub mod parts;
 pub(crate) mod provenance;
 pub mod ranks;
@@ -44,6 +45,7 @@ pub const TABLES: &[TableDef] = &{
         causes::BREAK_GROUPS,
         causes::FAILURES,
         cache::CACHE,
+        missing::MISSING,
         schedules::COLLECTIVES,
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 23] = [
+const TEMPLATES: [(&str, &str); 24] = [
     ("_agreement.html", include_str!("templates/_agreement.html")),
+    ("_findings.html", include_str!("templates/_findings.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
     ("_help.html", include_str!("templates/_help.html")),

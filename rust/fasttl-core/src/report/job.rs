@@ -14,6 +14,7 @@ use super::plan::{Target, plan};
 use super::tree::Tree;
 use super::twins::Twins;
 use super::{Done, Staging, Writer, events};
+use crate::analysis::findings::{Finding, Gathered, findings};
 use crate::analysis::ranks::{Comparison, Facts, Texts, compare};
 use crate::error::Result;
 use crate::job::few_at_once;
@@ -71,15 +72,17 @@ impl Writer<'_> {
         let mut has = JobFiles::default();
         let mut rows = Vec::new();
         let mut facts: Vec<Facts> = Vec::new();
+        let mut gathered = Gathered::default();
         for (done, (log, place)) in done.into_iter().zip(self.trace.logs.iter().zip(&places)) {
             has = has.or(done.has);
             notes.extend(done.note);
             facts.push(done.facts);
+            gathered = gathered.merge(done.gathered);
             let (folder, label) = (place.folder.clone(), place.heading.clone());
             rows.push(RankRow { log, folder, label, summary: done.summary });
         }
         let (page, joined) = rayon::join(
-            || self.landing_page(root, &places, (&rows, &facts), has),
+            || self.landing_page(root, &places, (&rows, &facts, &findings(&gathered)), has),
             || {
                 comparison::write_files(root, &shared.pieces, has)?;
                 shared.pieces.join(root, events::FILE)
@@ -94,17 +97,18 @@ impl Writer<'_> {
         &self,
         root: &Tree,
         places: &[Place],
-        (rows, facts): (&[RankRow<'_>], &[Facts]),
+        (rows, facts, findings): (&[RankRow<'_>], &[Facts], &[Finding]),
         files: JobFiles,
     ) -> Result<()> {
         let found = compare(self.trace, facts);
-        let evidence = self.evidence(&found, places)?;
+        let evidence = self.evidence((&found, findings), places)?;
         let input = JobInput {
             trace: self.trace,
             heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
             rows,
             comparison: &found,
             evidence: &evidence,
+            findings,
             files,
             command: &self.options.command,
             header_html: &self.options.header_html,
@@ -114,9 +118,9 @@ impl Writer<'_> {
 
     /// The addresses of the records that the landing page shows as evidence. Their logs are planned once more,
     /// since the plans of hundreds of logs are not kept.
-    fn evidence(&self, found: &Comparison, places: &[Place]) -> Result<Evidence> {
+    fn evidence(&self, (found, findings): (&Comparison, &[Finding]), places: &[Place]) -> Result<Evidence> {
         let mut wanted: BTreeMap<usize, BTreeSet<Option<usize>>> = BTreeMap::new();
-        for (log, record) in pages::shown_evidence(found) {
+        for (log, record) in pages::shown_evidence(found).chain(pages::linked_records(findings)) {
             wanted.entry(log).or_default().insert(record);
         }
         let wanted: Vec<(usize, BTreeSet<Option<usize>>)> = wanted.into_iter().take(EVIDENCE_LOGS).collect();

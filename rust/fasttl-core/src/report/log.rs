@@ -18,8 +18,10 @@ use super::places::Place;
 use super::plan::{Content, Planned, plan};
 use super::tree::Tree;
 use super::{Mode, ReportOptions, directory, events, jsonl, provenance, raw_log, twins};
+use crate::analysis::causes::Causes;
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
+use crate::analysis::findings::{Finding, Gathered, findings};
 use crate::analysis::parts::parts;
 use crate::analysis::ranks::{Facts, facts};
 use crate::analysis::runtimes::runtimes;
@@ -37,12 +39,16 @@ const IN_MEMORY: u64 = 1 << 20;
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) summary: pages::Summary,
+    pub(super) gathered: Gathered,
     pub(super) facts: Facts,
     pub(super) has: JobFiles,
     pub(super) files: u64,
     /// What the caller should know of its files.
     pub(super) note: Option<String>,
 }
+
+/// What was found in a log: its counts, and the sentences about it.
+type Found<'a> = (&'a pages::Summary, &'a [Finding]);
 
 /// What all parts of one report share.
 pub(super) struct Writer<'a> {
@@ -71,15 +77,21 @@ impl Writer<'_> {
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
-        let analysed = || (compiles(self.trace, log, &view, &metrics), parts(log, &view));
-        let ((compiles, parts), plan) = rayon::join(analysed, planned);
+        let analysed = || {
+            let (compiles, parts) = (compiles(self.trace, log, &view, &metrics), parts(log, &view));
+            let causes = Causes::new(log, &view, &metrics, compiles);
+            let file = u32::try_from(number).unwrap_or(u32::MAX);
+            let gathered = Gathered::new((file, log), &view, &metrics, &causes, &parts);
+            (causes, parts, gathered)
+        };
+        let ((causes, parts, gathered), plan) = rayon::join(analysed, planned);
         let site = Site {
             trace: self.trace,
             log,
             number,
             bytes: &view,
             metrics: &metrics,
-            compiles: &compiles,
+            compiles: &causes.compiles,
             parts: &parts,
             plan: &plan,
             up: place.up,
@@ -90,7 +102,8 @@ impl Writer<'_> {
         let configs = Configs::default();
         let trees = GuardTrees::new(&site);
         let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees, extras, in_job };
-        let mut summary = pages::summary(&compiles);
+        let found = findings(&gathered);
+        let mut summary = pages::summary(&causes.compiles);
         if self.options.mode == Mode::Export {
             summary.exports = Some(exports(log, &view));
         }
@@ -105,7 +118,7 @@ impl Writer<'_> {
                     tree.write(&page.path, pages::provenance_page(&site, self.pages, *id, page)?.as_bytes())
                 })
             },
-            || self.wholes(&shared, place, &summary),
+            || self.wholes(&shared, place, (&summary, &found)),
         );
         files?;
         let note = wholes?;
@@ -114,7 +127,7 @@ impl Writer<'_> {
             None => Default::default(),
         };
         self.job.advance(log.index.len)?;
-        Ok(Done { summary, facts, has, files: tree.written(), note })
+        Ok(Done { summary, gathered, facts, has, files: tree.written(), note })
     }
 
     /// What the log is compared with others by, and its part of the files over all of them.
@@ -136,7 +149,7 @@ impl Writer<'_> {
     }
 
     /// The files that a log has once; yields what the caller should know of them.
-    fn wholes(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<Option<String>> {
+    fn wholes(&self, shared: &Shared<'_>, place: &Place, found: Found<'_>) -> Result<Option<String>> {
         let Shared { tree, site, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
         let fixed = RelPath::fixed;
@@ -150,7 +163,7 @@ impl Writer<'_> {
                     .map_err(io::Error::other)
             }),
         };
-        let pages = || self.log_pages(shared, place, summary);
+        let pages = || self.log_pages(shared, place, found);
         // Side by side, the longest first.
         let others: [&(dyn Fn() -> Result<()> + Sync); 3] = [&jsonl, &pages, &events];
         let (note, others) = rayon::join(raw_log, || {
@@ -163,7 +176,7 @@ impl Writer<'_> {
     }
 
     /// The directory of a log's files, and its pages of which there is one.
-    fn log_pages(&self, shared: &Shared<'_>, place: &Place, summary: &pages::Summary) -> Result<()> {
+    fn log_pages(&self, shared: &Shared<'_>, place: &Place, (summary, findings): Found<'_>) -> Result<()> {
         let Shared { tree, site, shapes, .. } = shared;
         let log = site.log;
         let census = Census::new(log, site.bytes, self.options.mode, |record| shapes.have_page(log, record));
@@ -176,6 +189,7 @@ impl Writer<'_> {
         }
         let input = RankInput {
             census: &census,
+            findings,
             raw_log: self.options.raw_log,
             job: place.job.as_deref(),
             siblings: place.siblings.iter().map(|(folder, label)| pages::sibling(folder, label)).collect(),

@@ -13,13 +13,13 @@ const IDS: usize = 100;
 
 /// A record that shows something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// Number of its log.
-    pub file: u32,
+    pub(crate) file: u32,
     /// Byte at which it starts, or the byte of a problem; `None` for a whole log.
-    pub offset: Option<u64>,
+    pub(crate) offset: Option<u64>,
     /// Its number within the log; `None` where it is no record.
-    pub record: Option<usize>,
+    pub(crate) record: Option<usize>,
 }
 
 /// Groups, each with its key, in the order in which they came.

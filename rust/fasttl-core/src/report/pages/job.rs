@@ -7,8 +7,10 @@ use serde::Serialize;
 use super::agreement::{Agreement, Evidence, agreement, divergences};
 use super::common::{Link, Page, count, duration, moment, plural, size};
 use super::export::job_verdict;
+use super::findings::{Findings, job_findings};
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
+use crate::analysis::findings::Finding;
 use crate::analysis::ranks::{Comparison, rank_list};
 use crate::error::Result;
 use crate::report::comparison::JobFiles;
@@ -44,6 +46,8 @@ pub(crate) struct JobInput<'a> {
     pub(crate) comparison: &'a Comparison,
     /// Where the records stand that show it.
     pub(crate) evidence: &'a Evidence,
+    /// What its logs show.
+    pub(crate) findings: &'a [Finding],
     /// Files over all ranks.
     pub(crate) files: JobFiles,
     /// How fasttl was called.
@@ -59,6 +63,7 @@ struct Context<'a> {
     facts: Vec<Fact>,
     notes: Vec<Note>,
     tiles: Vec<Tile>,
+    findings: Findings,
     agreement: Agreement,
     ranks: Vec<Row<'a>>,
     ranks_note: String,
@@ -105,6 +110,7 @@ pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
         facts: facts(input),
         notes: notes(input),
         tiles: tiles(input.rows),
+        findings: job_findings(input.findings, input.rows, input.evidence),
         agreement: agreement(input.comparison, input.evidence),
         ranks_note: if rows.len() < input.rows.len() {
             format!(

@@ -4,10 +4,12 @@ use serde::Serialize;
 
 use super::common::{Link, Page, Site, anchor, count, duration, place, plural, shorten};
 use super::file_list::{Section, directory};
+use super::findings::{Findings, log_findings};
 use super::overview::{Fact, Note, Phase, Summary, Tile, export_note, facts, notes, phases, tiles};
 use super::records::{NamesView, OTHER_RECORDS, RecordsView, names_by_phase, records};
 use super::stack_tree::{TreeView, compile_tree, other_tree};
 use crate::analysis::Compile;
+use crate::analysis::findings::Finding;
 use crate::error::Result;
 use crate::index::{Problem, Severity};
 use crate::report::RawLog;
@@ -25,6 +27,8 @@ const CELL: usize = 400;
 pub(crate) struct RankInput<'a> {
     /// What the log has.
     pub(crate) census: &'a Census,
+    /// What it shows first.
+    pub(crate) findings: &'a [Finding],
     /// How the log gets into the report.
     pub(crate) raw_log: RawLog,
     /// Name and address of the job's page, where there is one.
@@ -46,6 +50,7 @@ struct Context {
     facts: Vec<Fact>,
     notes: Vec<Note>,
     tiles: Vec<Tile>,
+    findings: Findings,
     phases: Vec<Phase>,
     tree: TreeView,
     unknown_tree: TreeView,
@@ -130,6 +135,7 @@ pub(crate) fn rank_page(site: &Site<'_>, pages: &Pages, input: RankInput<'_>, su
         facts: facts(site, input.command),
         notes: notes(site, sum).into_iter().chain(export_note(site)).collect(),
         tiles: tiles(site, sum),
+        findings: log_findings(site, input.findings),
         phases: phases(site.compiles),
         tree: compile_tree(site),
         unknown_tree: other_tree(site),

@@ -1,0 +1,214 @@
+//! What a compile could have logged and did not, with the likely reason; table `missing`.
+//!
+//! That a record is not there proves little: an emitter may fail. So each row says only what else in the log makes it
+//! likely, and where nothing does, that the log does not tell.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::compiles::{CacheState, Compile, FailureKind, compiles};
+use super::frames::compile_key;
+use crate::error::Result;
+use crate::format::compile_id::CompileId;
+use crate::format::kind::Kind;
+use crate::index::KindId;
+use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
+use crate::trace::{Log, LogState, Trace};
+
+pub(super) const MISSING: TableDef =
+    TableDef { name: "missing", about: "something that a compile could have logged and did not", build };
+
+/// What is known of a compile when its records are looked for.
+struct Known<'a> {
+    compile: &'a Compile,
+    names: &'a FxHashSet<&'a str>,
+    log: &'a Log,
+}
+
+impl Known<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has(name))
+    }
+
+    fn failed(&self) -> bool {
+        self.compile.failures.iter().any(|failure| failure.kind == FailureKind::Failure)
+    }
+
+    /// Why a compile that did not come to its end lacks what comes late.
+    fn end(&self) -> Option<&'static str> {
+        let compile = self.compile;
+        if compile.limit_hit {
+            Some("the call was refused at the recompile limit, so that nothing was compiled")
+        } else if compile.unfinished && self.log.state == LogState::Truncated {
+            Some("the log is cut before the compile had ended")
+        } else if compile.unfinished {
+            Some("the log ends before the compile did")
+        } else if self.failed() {
+            Some("the compile failed before")
+        } else if compile.skipped {
+            Some("the frame was skipped: it runs as it is")
+        } else {
+            None
+        }
+    }
+
+    fn has_aot_graph(&self) -> bool {
+        self.has_any(&AOT_GRAPHS)
+    }
+
+    fn is_inductor(&self) -> bool {
+        self.has_any(&[
+            "inductor_output_code",
+            "fx_graph_runnable",
+            "inductor_post_grad_graph",
+            "before_post_grad_graph",
+        ])
+    }
+}
+
+const AOT_GRAPHS: [&str; 4] = ["aot_inference_graph", "aot_forward_graph", "aot_joint_graph", "aot_backward_graph"];
+
+const UNKNOWN: &str = "the log does not tell";
+
+/// What could be there: its name, and the likely reason why it is not; `None` where it is not to be expected.
+type Rule = (&'static str, fn(&Known<'_>) -> Option<&'static str>);
+
+const RULES: &[Rule] = &[
+    ("dynamo_start", |known| {
+        Some(
+            known
+                .end()
+                .filter(|_| known.compile.limit_hit)
+                .unwrap_or("the record was lost, or it was compiled for export"),
+        )
+    }),
+    ("recompile_reasons", |known| {
+        // Where the earlier compiles failed there is no entry that could turn a call away.
+        known.compile.is_recompile().then_some(
+            "no earlier entry was there to turn the call away: earlier compiles of the frame failed, or were dropped",
+        )
+    }),
+    ("dynamo_output_graph", |known| {
+        Some(known.end().unwrap_or(match known.compile.ops {
+            Some(0) => "there is nothing to run: the graph is empty",
+            _ => UNKNOWN,
+        }))
+    }),
+    ("dynamo_cpp_guards_str", |known| Some(known.end().unwrap_or(UNKNOWN))),
+    ("compilation_metrics", |known| {
+        Some(known.end().unwrap_or("code that is loaded from a package or a precompile cache has none"))
+    }),
+    ("aot graphs", |known| {
+        let reason = known.end().unwrap_or("the backend does not use AOTAutograd (such as eager)");
+        (known.has("dynamo_output_graph") && !known.has_aot_graph()).then_some(reason)
+    }),
+    ("inductor_output_code", |known| {
+        let reason = known.end().unwrap_or("the backend does not use Inductor (such as aot_eager)");
+        known.has_aot_graph().then_some(reason)
+    }),
+    ("before_pre_grad_graph", |known| {
+        from_cache(known, known.compile.aot_cache, "the result came from the AOTAutograd cache")
+    }),
+    ("torch._functorch.config", |known| {
+        from_cache(known, known.compile.aot_cache, "the result came from the AOTAutograd cache")
+    }),
+    ("before_post_grad_graph", |known| {
+        from_cache(known, known.compile.fx_cache, "the code came from the FX graph cache")
+    }),
+    ("inductor_collective_schedule", |known| {
+        let from_cache = known.compile.fx_cache == Some(CacheState::Hit);
+        let reason = if from_cache {
+            "the code came from the FX graph cache, which keeps no schedule"
+        } else {
+            "the graph has no collective"
+        };
+        known.is_inductor().then_some(reason)
+    }),
+    ("inductor_runtime_and_tensor_meta", |known| {
+        let from_cache = known.compile.fx_cache == Some(CacheState::Hit);
+        let reason =
+            if from_cache { "the code came from the FX graph cache" } else { "it is logged with LOG_TLPARSE=1 only" };
+        known.is_inductor().then_some(reason)
+    }),
+    ("inductor_provenance_tracking_node_mappings", |known| {
+        known.is_inductor().then_some("it is logged with INDUCTOR_PROVENANCE=1 or TORCH_COMPILE_DEBUG=1 only")
+    }),
+    ("bwd_compilation_metrics", |known| {
+        known.has("aot_backward_graph").then_some(
+            "the backward was compiled together with the forward, came from a cache, or was not called while the log was written",
+        )
+    }),
+];
+
+fn from_cache(known: &Known<'_>, state: Option<CacheState>, reason: &'static str) -> Option<&'static str> {
+    known.is_inductor().then_some(if state == Some(CacheState::Hit) { reason } else { known.end().unwrap_or(UNKNOWN) })
+}
+
+struct MissingRow<'t> {
+    file: u32,
+    log: &'t Log,
+    compile: &'t Compile,
+    name: &'static str,
+    reason: &'static str,
+}
+
+/// The names under which each compile logged something: kinds, and names of artifacts.
+fn present(log: &Log) -> FxHashMap<(u32, CompileId), FxHashSet<&str>> {
+    let names = &log.index.names;
+    let mut present: FxHashMap<(u32, CompileId), FxHashSet<&str>> = FxHashMap::default();
+    for record in log.index.records.iter().filter(|record| !record.kind.is(Kind::ChromiumEvent)) {
+        let id = names.id(record).without_attempt();
+        if id.frame_compile_id.is_none() {
+            continue;
+        }
+        let name = match record.kind {
+            KindId::Known(Kind::Artifact | Kind::GraphDump) => names.name(record),
+            kind => Some(names.kind(kind)),
+        };
+        present.entry((record.generation, id)).or_default().extend(name);
+    }
+    present
+}
+
+/// What each compile of a log lacks: its number, the name, the reason.
+type Lacks = Vec<(usize, &'static str, &'static str)>;
+
+fn of_log(trace: &Trace, log: &Log) -> Result<(Vec<Compile>, Lacks)> {
+    let view = log.view()?;
+    let metrics = MetricRecords::new(&log.index, &view);
+    let present = present(log);
+    let none = FxHashSet::default();
+    let compiles = compiles(trace, log, &view, &metrics).into_list();
+    let mut lacks = Vec::new();
+    // What only ran was compiled elsewhere.
+    for (at, compile) in compiles.iter().enumerate().filter(|(_, compile)| compile.was_compiled()) {
+        let names = present.get(&(compile.generation, compile.id)).unwrap_or(&none);
+        let known = Known { compile, names, log };
+        let missing = RULES.iter().filter(|(name, _)| !known.has(name));
+        lacks.extend(missing.filter_map(|(name, rule)| Some((at, *name, rule(&known)?))));
+    }
+    Ok((compiles, lacks))
+}
+
+fn build(trace: &Trace) -> Result<Table> {
+    let found = trace.logs.par_iter().map(|log| of_log(trace, log)).collect::<Result<Vec<_>>>()?;
+    let logs = (0..).zip(&trace.logs).zip(&found);
+    let rows: Vec<MissingRow<'_>> = logs
+        .flat_map(|((file, log), (compiles, lacks))| {
+            let row = move |&(at, name, reason): &(usize, &'static str, &'static str)| {
+                Some(MissingRow { file, log, compile: compiles.get(at)?, name, reason })
+            };
+            lacks.iter().filter_map(row)
+        })
+        .collect();
+    compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, r.compile))
+        .name("name", "Kind of record or name of artifact that is not there.", |r| Some(Cow::Borrowed(r.name)))
+        .name("reason", "The likely reason, from what else the log has.", |r| Some(Cow::Borrowed(r.reason)))
+        .finish("missing")
+}

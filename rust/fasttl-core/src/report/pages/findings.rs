@@ -1,0 +1,90 @@
+//! "Findings" on the pages of a log and of a job: what a reader wants first, with what to try and the evidence.
+
+use serde::Serialize;
+
+use super::common::{Link, anchor, count};
+use super::{Evidence, RankRow, Site};
+use crate::analysis::causes::Shown;
+use crate::analysis::findings::{Finding, Severity};
+use crate::report::plan::Target;
+
+/// Findings that are open, and those behind the fold.
+const OPEN: usize = 12;
+const MOST: usize = 200;
+/// Records of a finding that are linked to.
+const LINKS: usize = 5;
+
+/// The section.
+#[derive(Serialize)]
+pub(crate) struct Findings {
+    rows: Vec<Row>,
+    folded: Vec<Row>,
+    more: String,
+}
+
+#[derive(Serialize)]
+struct Row {
+    level: &'static str,
+    kind: &'static str,
+    sentence: String,
+    advice: String,
+    links: Vec<Link>,
+}
+
+/// The section, where `href` leads to a record.
+fn section(findings: &[Finding], href: impl Fn(&Shown) -> Option<String>) -> Findings {
+    let row = |finding: &Finding| {
+        let found = finding.evidence.rows.iter().take(LINKS).filter_map(&href);
+        Row {
+            level: match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warn",
+                Severity::Info => "info",
+            },
+            kind: finding.kind,
+            sentence: finding.sentence.clone(),
+            advice: finding.advice.clone(),
+            links: found.zip(1..).map(|(href, nth)| Link { href, label: nth.to_string() }).collect(),
+        }
+    };
+    let mut rows: Vec<Row> = findings.iter().take(MOST).map(row).collect();
+    let folded = rows.split_off(OPEN.min(rows.len()));
+    let more = findings.len().saturating_sub(MOST);
+    let more = if more > 0 { format!("{} more are in the table `findings`.", count(more)) } else { String::new() };
+    Findings { rows, folded, more }
+}
+
+/// Those of one log, on its own page.
+pub(crate) fn log_findings(site: &Site<'_>, findings: &[Finding]) -> Findings {
+    let entries = || site.plan.directory.iter().flat_map(|(_, entries)| entries);
+    let href = |shown: &Shown| {
+        let Some(at) = shown.record else { return Some("#problems".to_owned()) };
+        let file = entries().find_map(|entry| match &entry.target {
+            Target::File(path) if entry.record == at => Some(path.href()),
+            _ => None,
+        });
+        let record = site.log.index.records.get(at)?;
+        Some(file.unwrap_or_else(|| anchor(&site.log.index.names.id(record).collapsed().label(), 0)))
+    };
+    section(findings, href)
+}
+
+/// Those of a job, whose evidence stands in the folders of its logs.
+pub(crate) fn job_findings(findings: &[Finding], rows: &[RankRow<'_>], evidence: &Evidence) -> Findings {
+    let href = |shown: &Shown| {
+        let folder = &rows.get(shown.file as usize)?.folder;
+        match shown.record {
+            None => Some(format!("{folder}/index.html#problems")),
+            Some(at) => {
+                Some(evidence.get(&(shown.file as usize, Some(at))).cloned().unwrap_or(format!("{folder}/index.html")))
+            }
+        }
+    };
+    section(findings, href)
+}
+
+/// The records that a job's findings link to.
+pub(crate) fn linked_records(findings: &[Finding]) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
+    let shown = findings.iter().take(MOST).flat_map(|finding| finding.evidence.rows.iter().take(LINKS));
+    shown.filter(|shown| shown.record.is_some()).map(|shown| (shown.file as usize, shown.record))
+}
