@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod compared;
 pub mod compile_id;
 pub mod envelope;
+pub mod event;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;
