@@ -5,17 +5,20 @@
 
 pub mod cache;
 pub(crate) mod compiles;
+mod events;
 pub mod exec_order;
 pub(crate) mod export;
 pub(crate) mod expressions;
 mod frames;
 pub mod graphs;
 pub mod parts;
+mod phases;
 pub(crate) mod provenance;
 pub mod ranks;
 pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
+pub mod spans;
 mod tensors;
 pub(crate) mod versions;
 
@@ -37,6 +40,8 @@ pub const TABLES: &[TableDef] = &{
         artifacts,
         graphs::GRAPHS,
         cache::CACHE,
+        events::EVENTS,
+        phases::PHASES,
         schedules::COLLECTIVES,
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,
