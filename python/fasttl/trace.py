@@ -145,6 +145,23 @@ class Trace(TraceQueries):
         return self.table("missing")
 
     @property
+    def events(self) -> pl.DataFrame:
+        """One row for each timed step of the compiler: its times, and the step that it lies in.
+
+        Example:
+            >>> import fasttl
+            >>> events = fasttl.load(EXAMPLE).events
+            >>> events.filter(rank=0, compile_id="0/0", depth=2)["name"].to_list()
+            ['compile_attempt_0', 'build_guards', 'gc']
+        """
+        return self.table("events")
+
+    @property
+    def phases(self) -> pl.DataFrame:
+        """One row for each compile and name of a timed step: how often and how long."""
+        return self.table("phases")
+
+    @property
     def collectives(self) -> pl.DataFrame:
         """One row for each collective, or wait for one, in the order of its graph."""
         return self.table("collectives")

@@ -16,6 +16,8 @@ TABLES = (
     "artifacts",
     "graphs",
     "cache",
+    "events",
+    "phases",
     "collectives",
     "runtimes",
     "exec_order",

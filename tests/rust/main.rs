@@ -11,6 +11,7 @@
 
 mod catalogue;
 mod common;
+mod events;
 mod export;
 mod input;
 mod probes;

@@ -6,6 +6,7 @@
 pub mod cache;
 pub(crate) mod causes;
 pub(crate) mod compiles;
+mod events;
 pub mod exec_order;
 pub(crate) mod export;
 pub(crate) mod expressions;
@@ -14,11 +15,13 @@ mod frames;
 pub mod graphs;
 mod missing;
 pub mod parts;
+mod phases;
 pub(crate) mod provenance;
 pub mod ranks;
 pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
+pub mod spans;
 mod tensors;
 pub(crate) mod versions;
 
@@ -46,6 +49,8 @@ pub const TABLES: &[TableDef] = &{
         causes::FAILURES,
         cache::CACHE,
         missing::MISSING,
+        events::EVENTS,
+        phases::PHASES,
         schedules::COLLECTIVES,
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,

@@ -9,6 +9,7 @@ pub mod code_place;
 pub mod compared;
 pub mod compile_id;
 pub mod envelope;
+pub mod event;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;

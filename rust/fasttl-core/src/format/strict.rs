@@ -33,10 +33,20 @@ pub fn pretty(text: &[u8], out: &mut Vec<u8>) -> Result<bool, JsonError> {
     Ok(rewrite(text.get(value).unwrap_or(text), out, Layout::Pretty))
 }
 
+/// `text` as strict JSON on one line, without white space between its tokens; nothing when it is not JSON.
+pub fn compact(text: &[u8]) -> Option<String> {
+    let (value, _) = only_value(text).ok()?;
+    let mut out = Vec::with_capacity(text.len());
+    rewrite(text.get(value)?, &mut out, Layout::Compact);
+    // The rewriting mends what is no UTF-8.
+    Some(String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
     Keep,
     Pretty,
+    Compact,
 }
 
 /// The one walk behind both: copies runs of bytes, replacing what strict JSON has no word for.
@@ -78,7 +88,7 @@ fn rewrite(text: &[u8], out: &mut Vec<u8>, layout: Layout) -> bool {
                 newline(out, depth);
             }
             b':' if pretty => out.extend_from_slice(b": "),
-            b' ' | b'\t' | b'\r' | b'\n' if pretty => {}
+            b' ' | b'\t' | b'\r' | b'\n' if layout != Layout::Keep => {}
             b'N' | b'I' | b'-' if non_finite(text, at).is_some() => {
                 out.extend_from_slice(b"null");
                 replaced = true;
@@ -183,6 +193,14 @@ mod tests {
         let deep = "[".repeat(300) + &"]".repeat(300);
         let strict = strict(&deep);
         assert!(serde_json::from_str::<serde_json::Value>(&strict).is_ok());
+    }
+
+    #[test]
+    fn compact_is_strict_and_stands_on_one_line() {
+        let text = b" {\n\"b \\n\": [1.50,\n\tNaN ],\r\n\"a\": \"x: \\udc80\"\n} ";
+        assert_eq!(compact(text).unwrap(), r#"{"b \n":[1.50,null],"a":"x: \ufffd"}"#.replace("\\\\", "\\"));
+        assert_eq!(compact(b"[1, 2"), None);
+        assert_eq!(compact(b"\"\xFF\"").unwrap(), "\"\u{FFFD}\"");
     }
 
     #[test]
