@@ -10,6 +10,7 @@
 )]
 
 mod catalogue;
+mod causes;
 mod common;
 mod events;
 mod export;

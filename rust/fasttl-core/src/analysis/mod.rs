@@ -4,6 +4,7 @@
 //! knows HTML.
 
 pub mod cache;
+mod cache_others;
 pub(crate) mod causes;
 pub(crate) mod compiles;
 mod events;
