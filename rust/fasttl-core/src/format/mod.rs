@@ -11,6 +11,7 @@ pub mod envelope;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;
+pub mod guards;
 pub mod json;
 pub mod kind;
 pub mod md5_lanes;
