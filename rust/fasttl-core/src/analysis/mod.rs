@@ -10,12 +10,15 @@ pub(crate) mod export;
 pub(crate) mod expressions;
 mod frames;
 pub mod graphs;
+mod guards;
 pub mod parts;
+mod places;
 pub(crate) mod provenance;
 pub mod ranks;
 pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
+mod symbols;
 mod tensors;
 pub(crate) mod versions;
 
@@ -41,6 +44,9 @@ pub const TABLES: &[TableDef] = &{
         runtimes::RUNTIMES,
         exec_order::EXEC_ORDER,
         tensors::TENSORS,
+        guards::GUARDS,
+        guards::GUARD_SETS,
+        symbols::SYMBOLS,
         ranks::DIAGNOSTICS,
         ranks::DIVERGENCE,
         strings,
