@@ -12,6 +12,7 @@
 mod catalogue;
 mod common;
 mod export;
+mod guards;
 mod input;
 mod probes;
 mod properties;

@@ -23,7 +23,7 @@ use crate::common::html::check_report;
 use crate::common::logs::{files_below, folder, load_paths, record, reported};
 
 /// Cases of one property; the environment's number, where one is given, for all.
-fn cases(default: u32) -> ProptestConfig {
+pub(crate) fn cases(default: u32) -> ProptestConfig {
     let told = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
     // A case that failed belongs into a test of its own, not into a file of seeds.
     ProptestConfig { cases: told.unwrap_or(default), failure_persistence: None, ..ProptestConfig::default() }
