@@ -14,6 +14,7 @@ mod causes;
 mod common;
 mod events;
 mod export;
+mod guards;
 mod input;
 mod probes;
 mod properties;

@@ -7,6 +7,7 @@ use super::{Causes, advice, of_logs};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
+use crate::format::guards::{Guard, parse};
 use crate::format::kind::Kind;
 use crate::format::recompile_reason::{Cause, Reason, plain, reasons, texts};
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
@@ -159,8 +160,9 @@ fn own_constants(log: &Log, bytes: &[u8], compile: &Compile) -> Vec<(String, Str
     let mut found = Vec::new();
     for record in guards.filter(|record| record.kind.is(Kind::DynamoCppGuardsStr)) {
         let text = log.index.payload(record, bytes).text();
-        for line in String::from_utf8_lossy(&text).lines() {
-            let Some((_, condition)) = line.split_once("+- EQUALS_MATCH: ") else { continue };
+        let text = String::from_utf8_lossy(&text);
+        let equal = |guard: &Guard<'_>| guard.kind == Some("EQUALS_MATCH");
+        for condition in parse(&text).guards.iter().filter(|guard| equal(guard)).filter_map(|guard| guard.code) {
             for reason in reasons(condition) {
                 if let (Some(source), Some(value)) = (reason.source, reason.expected) {
                     found.push((plain(&source), value));
