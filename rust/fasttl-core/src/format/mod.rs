@@ -11,6 +11,7 @@ pub mod envelope;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;
+mod fx_nodes;
 pub mod json;
 pub mod kind;
 pub mod md5_lanes;
