@@ -11,6 +11,7 @@
 
 mod catalogue;
 mod common;
+mod diff;
 mod export;
 mod input;
 mod probes;

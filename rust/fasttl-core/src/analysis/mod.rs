@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub(crate) mod compiles;
+pub mod diff;
 pub mod exec_order;
 pub(crate) mod export;
 pub(crate) mod expressions;
