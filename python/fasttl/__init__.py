@@ -22,6 +22,7 @@ from fasttl._core import Report, Table, __version__, build_profile
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from fasttl._diff import Diff, diff
     from fasttl._index import IndexFile, write_index
     from fasttl._load import load
     from fasttl._report import write_report
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "Diff",
     "FasttlError",
     "File",
     "IndexFile",
@@ -62,6 +64,7 @@ __all__ = [
     "TraceChangedError",
     "TraceNotFoundError",
     "__version__",
+    "diff",
     "load",
     "parser",
     "scan",
@@ -91,6 +94,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("File", "Link", "Parser", "ParserRecord", "parser"), "plugins"),
     **dict.fromkeys(("Column", "Trace"), "trace"),
+    **dict.fromkeys(("Diff", "diff"), "_diff"),
     **dict.fromkeys(("IndexFile", "write_index"), "_index"),
 }
 # Modules that are attributes of the package without an import of their own.

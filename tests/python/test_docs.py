@@ -115,7 +115,7 @@ def flags(run):
     return find
 
 
-@pytest.mark.parametrize("command", [(), ("info",), ("index",)], ids=["fasttl", "info", "index"])
+@pytest.mark.parametrize("command", [(), ("info",), ("diff",), ("index",)], ids=["fasttl", "info", "diff", "index"])
 def test_usage_names_every_flag(command, flags):
     known = flags(*command)
     assert {"--help", "--threads"} <= known
@@ -130,7 +130,7 @@ def test_commands_use_real_flags(name, flags):
     for line in lines:
         for part in re.findall(r"(?:^\$ |\bdo )(fasttl\b[^;#]*)", line):
             words = shlex.split(part)
-            command = (words[1],) if words[1:2] in (["info"], ["index"]) else ()
+            command = (words[1],) if words[1:2] in (["info"], ["diff"], ["index"]) else ()
             used = {word for word in words if FLAG.fullmatch(word)}
             assert used <= flags(*command), line
 
