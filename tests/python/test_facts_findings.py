@@ -364,14 +364,14 @@ def test_no_word_of_few_guards(name):
     assert of_kind(name, "guards") == []
 
 
-SLOW = [name for name in folders() if seconds(name)["spent"].sum() >= ENOUGH_SECONDS]
-
-
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", folders())
 def test_the_time_is_that_of_all_compiles(name):
-    [finding] = of_kind(name, "slow phases")
-    assert finding["cost_s"] == pytest.approx(seconds(name)["spent"].sum())
-    assert finding["severity"] == "info"
+    spent = seconds(name)["spent"].sum()
+    found = of_kind(name, "slow phases")
+    assert len(found) == (spent >= ENOUGH_SECONDS)
+    for finding in found:
+        assert finding["cost_s"] == pytest.approx(spent)
+        assert finding["severity"] == "info"
 
 
 # Of a single log the five slowest are not looked for: the first ones stand there.
@@ -384,17 +384,17 @@ UNSORTED_MARK = pytest.mark.xfail(
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[UNSORTED_MARK] if name in UNSORTED else []) for name in SLOW]
+    "name", [pytest.param(name, marks=[UNSORTED_MARK] if name in UNSORTED else []) for name in folders()]
 )
 def test_the_slowest_compile_is_the_one_that_is_named(name):
-    [finding] = of_kind(name, "slow phases")
-    slowest = seconds(name).row(0, named=True)
-    assert f"compile id {slowest['compile_id']}:" in finding["sentence"]
-    assert len(finding["evidence_offsets"]) <= 5
-    where = {"file": finding["evidence_files"][0], "offset": finding["evidence_offsets"][0]}
-    assert rows(name, "metrics", "frame_id", "frame_compile_id", **where) == [
-        (slowest["frame_id"], slowest["frame_compile_id"]),
-    ]
+    for finding in of_kind(name, "slow phases"):
+        slowest = seconds(name).row(0, named=True)
+        assert f"compile id {slowest['compile_id']}:" in finding["sentence"]
+        assert len(finding["evidence_offsets"]) <= 5
+        where = {"file": finding["evidence_files"][0], "offset": finding["evidence_offsets"][0]}
+        assert rows(name, "metrics", "frame_id", "frame_compile_id", **where) == [
+            (slowest["frame_id"], slowest["frame_compile_id"]),
+        ]
 
 
 @pytest.mark.parametrize("name", ["fail_backend", "graph_breaks", "processes", "torch214_recompiles"])
