@@ -71,6 +71,23 @@ def values(name: str, table: str, column: str, /, **where: Any) -> list[Any]:
     return [value for (value,) in rows(name, table, column, **where)]
 
 
+def of_kind(name: str, kind: str) -> list[dict[str, Any]]:
+    """Give the findings of a kind."""
+    return loaded(name).findings.filter(kind=kind).to_dicts()
+
+
+def sentences(name: str, kind: str) -> list[str]:
+    """Give their sentences."""
+    return [row["sentence"] for row in of_kind(name, kind)]
+
+
+def seconds(name: str) -> pl.DataFrame:
+    """Give the compiles that took time, the slowest first; their backward counts, too."""
+    spent = pl.sum_horizontal("entire_frame_s", "backward_s")
+    known = loaded(name).frames.filter(pl.col("entire_frame_s").is_not_null() | pl.col("backward_s").is_not_null())
+    return known.with_columns(spent.alias("spent")).sort("spent", descending=True)
+
+
 @cache
 def sections() -> dict[str, str]:
     """Give the text of the index about each trace."""
