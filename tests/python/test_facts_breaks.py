@@ -170,11 +170,6 @@ def test_functions_of_any_name_are_named():
     assert values("hostile_names", "graph_breaks", "code_name") == ["a/../../../escaped", "..", "new\nline\ttab"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the line of a stack ends at the line feed in the function's name: user_function is `new`, and the "
-    "source line behind it is lost (user_code is null)",
-)
 def test_a_line_feed_in_a_name_does_not_lose_the_line():
     [*_, last] = rows("hostile_names", "graph_breaks", "user_function", "user_code")
     assert last == ("new\nline\ttab", 'print("graph break")')
@@ -197,11 +192,6 @@ def test_most_frames_of_a_curve_fit_break():
     assert len(broken) > loaded("public_curve_fit").frames.height / 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a restart for `Unknown fail_and_restart_analysis` is not taken for a graph break, though code goes on in "
-    "a resume function: 25/0 in 26/0 (line 527), 26/0 in 27/0 (line 528), 25/1 in 31/0 (line 522)",
-)
 def test_a_break_without_a_reason_is_a_break():
     broken = set(rows("public_curve_fit", "graph_breaks", "frame_id", "frame_compile_id"))
     assert {(25, 0), (26, 0), (25, 1)} <= broken

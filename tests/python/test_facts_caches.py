@@ -146,13 +146,7 @@ def summed(states):
     return None if not states else states[0] if len(set(states)) == 1 else "mixed"
 
 
-def with_mark(name):
-    reason = "frames.fx_cache is null, though the artifact `fx_graph_cache_hash` says hit and `cache` has it"
-    marks = [pytest.mark.xfail(strict=True, reason=reason)] if name.startswith("public_") else []
-    return pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", [with_mark(name) for name in folders()])
+@pytest.mark.parametrize("name", folders())
 def test_frames_and_look_ups_agree(name):
     key = ("file", "generation", "frame_id", "frame_compile_id", "compiled_autograd_id")
     asked = {}

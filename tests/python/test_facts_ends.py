@@ -85,12 +85,7 @@ def test_what_a_killed_compile_lacks_has_its_reason():
     [
         ("killed", "1/0", "the log is cut before the compile had ended"),
         ("fail_inductor", "0/2", "the compile failed before"),
-        ("public_recommender", "1/0", "the compile failed before"),
     ],
-)
-@pytest.mark.xfail(
-    strict=True,
-    reason="missing says that the graph has no collective, though the compile ended before it could log a schedule",
 )
 def test_what_did_not_end_does_not_tell_of_collectives(name, compile_id, reason):
     assert missing(name, compile_id)["inductor_collective_schedule"] == reason
@@ -110,11 +105,6 @@ def test_a_refused_call_lacks_its_start_for_a_reason(name):
     assert [key for key, _ in refused] == values(name, "frames", "compile_id", limit_hit=True)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="metrics of a strict export have no compile id (the log has them); missing says that code from a package "
-    "has none, and of the AOT graphs that the backend does not use AOTAutograd",
-)
 def test_an_export_is_not_taken_for_a_package():
     reasons = missing("export_plain", "0/0")
     assert loaded("export_plain").metrics.height == 1
@@ -123,11 +113,6 @@ def test_an_export_is_not_taken_for_a_package():
 
 
 @pytest.mark.parametrize("name", ["public_curve_fit", "public_recommender"])
-@pytest.mark.xfail(
-    strict=True,
-    reason="PyTorch 2.6 has no inductor_runtime_and_tensor_meta (it came with 2.9) and no before_pre_grad_graph (2.8); "
-    "missing says that LOG_TLPARSE=1 would have logged the first, and does not know why the second is not there",
-)
 def test_an_early_release_does_not_lack_what_came_later(name):
     named = set(values(name, "missing", "name"))
     assert not named & {"inductor_runtime_and_tensor_meta", "before_pre_grad_graph"}

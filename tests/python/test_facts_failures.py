@@ -15,7 +15,7 @@ LIMIT = ("limit", "Unsupported", None, None, None)
 FAILURES = {
     "dist_crash": [("1/0", "failure", BACKEND, "backend", None, None)],
     # A row for each rank.
-    "dist_fsdp2": [("0/0", "failure", "Unsupported", "dynamo", "_fsdp_common.py", 30)] * 2,
+    "dist_fsdp2": [("0/0", "failure", "Unsupported", "dynamo", "dist_fsdp2.py", 24)] * 2,
     "fail_backend": [("0/0", "failure", BACKEND, "backend", None, None)],
     "fail_fullgraph": [
         ("0/0", "failure", "Unsupported", "dynamo", "fail_fullgraph.py", 8),
@@ -24,9 +24,9 @@ FAILURES = {
         ("3/0", "failure", "TorchRuntimeError", "dynamo", "fail_fullgraph.py", 29),
     ],
     "fail_inductor": [
-        ("0/0", "failure", "TorchRuntimeError", "dynamo", "custom_ops.py", 863),
-        ("0/1", "failure", "TorchRuntimeError", "dynamo", "custom_ops.py", 863),
-        ("0/2", "failure", "InductorError", "after aot", None, None),
+        ("0/0", "failure", "TorchRuntimeError", "dynamo", "fail_inductor.py", 41),
+        ("0/1", "failure", "TorchRuntimeError", "dynamo", "fail_inductor.py", 41),
+        ("0/2", "failure", "InductorError", "after aot", "fail_inductor.py", 41),
     ],
     "large": [("54/16", *LIMIT), ("55/16", *LIMIT)],
     "public_curve_fit": [
@@ -143,8 +143,8 @@ def test_each_failure_of_one_function_is_told_apart():
 
 
 def test_a_failure_of_the_framework_is_not_the_users():
-    assert values("dist_fsdp2", "failures", "owner") == ["framework", "framework"]
-    assert values("fail_fullgraph", "failures", "owner") == ["user"] * 4
+    assert values("dist_fsdp2", "failures", "fail_owner") == ["framework", "framework"]
+    assert values("fail_fullgraph", "failures", "fail_owner") == ["user"] * 4
 
 
 def test_the_rank_that_failed_is_named():

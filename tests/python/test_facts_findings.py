@@ -7,7 +7,7 @@ import re
 
 import pytest
 from real_traces import folders, loaded, of_kind, rows, seconds, sentences, values
-from test_facts_breaks import BREAKS, EARLY
+from test_facts_breaks import BREAKS
 from test_facts_ends import UNFINISHED
 from test_facts_failures import FAILURES
 from test_facts_recompiles import RECOMPILES, REFUSED
@@ -19,6 +19,17 @@ MANY_GUARDS = 500
 ENOUGH_SECONDS = 5.0
 
 
+def breaks_to_mend(name):
+    """Give the breaks of a trace but for those that are told as failed compiles."""
+    failed = set(rows(name, "failures", "file", "generation", "frame_id", "frame_compile_id", event="failure"))
+    columns = ("file", "offset", "skips_frame", "file", "generation", "frame_id", "frame_compile_id")
+    return [
+        (row["file"], row["offset"])
+        for row in loaded(name).graph_breaks.select(set(columns)).iter_rows(named=True)
+        if not (row["skips_frame"] and tuple(row[key] for key in columns[3:]) in failed)
+    ]
+
+
 def expected_kinds(name):
     """Give the kinds of findings that a trace has, from what the other tests hold it against."""
     kinds = set()
@@ -26,7 +37,7 @@ def expected_kinds(name):
         kinds.add("failed compiles")
     if name in RECOMPILES:
         kinds.add("recompiles")
-    if name in BREAKS or name in EARLY:
+    if breaks_to_mend(name):
         kinds.add("graph breaks")
     if name in UNFINISHED:
         kinds.add("unfinished compiles")
@@ -89,7 +100,10 @@ def test_each_failure_is_shown_by_a_finding(name):
     found = of_kind(name, "failed compiles")
     shown = sorted(key for row in found for key in zip(row["evidence_files"], row["evidence_offsets"], strict=True))
     assert shown == sorted(rows(name, "failures", "file", "offset", event="failure"))
-    assert {row["severity"] for row in found} <= {"error"}
+    # Where the function runs without being compiled, the program goes on.
+    skipped = {row["severity"] for row in found if "runs without being compiled" in row["sentence"]}
+    assert skipped <= {"warning"}
+    assert {row["severity"] for row in found} - skipped <= {"error"}
 
 
 def test_a_backend_that_fails():
@@ -187,11 +201,6 @@ def test_training_and_evaluation_are_told_as_such(name):
     assert "normal" in finding["advice"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="2, 3 and 4 are batches, sizes of dimension 0; dimension 1 has the features 9 to 14 of the layers, and "
-    "they are not among the values",
-)
 def test_values_of_one_dimension_are_not_told_as_those_of_two():
     [sentence] = [text for text in sentences("large", "recompiles") if "`forward`" in text]
     assert "in dimensions 0, 1 changed (2, 3, 4)" not in sentence
@@ -216,9 +225,9 @@ def test_each_line_that_breaks_is_one_finding():
 def test_each_break_is_shown_by_a_finding(name):
     found = of_kind(name, "graph breaks")
     shown = sorted(key for row in found for key in zip(row["evidence_files"], row["evidence_offsets"], strict=True))
-    assert shown == sorted(rows(name, "graph_breaks", "file", "offset"))
-    assert {row["severity"] for row in found} == {"warning"}
-    assert len(found) == loaded(name).break_groups.height
+    assert shown == sorted(breaks_to_mend(name))
+    assert {row["severity"] for row in found} <= {"warning"}
+    assert len(found) <= loaded(name).break_groups.height
 
 
 def test_a_break_inside_of_a_library_is_told_at_the_users_line():
@@ -230,10 +239,6 @@ def test_a_break_inside_of_a_library_is_told_at_the_users_line():
     assert "at dist_diverge_break.py:19, in 1 compile on rank 1" in sentence
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the advice is to take the call of graph_break() away, which stands in PyTorch's own optimizer.py",
-)
 def test_nobody_is_told_to_change_pytorch():
     [finding] = [row for row in of_kind("train_mlp", "graph breaks") if "optimizer.py" in row["sentence"]]
     assert not finding["advice"].startswith("Remove the `torch._dynamo.graph_break()` call")

@@ -91,18 +91,7 @@ def test_the_time_is_that_of_all_compiles(name):
         assert finding["severity"] == "info"
 
 
-# Of a single log the five slowest are not looked for: the first ones stand there.
-UNSORTED = {"dynamic_shapes", "large", "public_curve_fit", "recompiles", "train_mlp", "unusual"}
-UNSORTED_MARK = pytest.mark.xfail(
-    strict=True,
-    reason="the compiles of a single log are never put in order of their time: the first is called the slowest, and "
-    "more than five are the evidence",
-)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[UNSORTED_MARK] if name in UNSORTED else []) for name in folders()]
-)
+@pytest.mark.parametrize("name", folders())
 def test_the_slowest_compile_is_the_one_that_is_named(name):
     for finding in of_kind(name, "slow phases"):
         slowest = seconds(name).row(0, named=True)

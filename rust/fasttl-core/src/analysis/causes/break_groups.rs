@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::breaks::{Break, BreakKey, each_break};
 use super::groups::{EVIDENCE, Groups, Spread, sum};
 use super::{OfLog, Shown, of_logs};
-use crate::analysis::compiles::Compiles;
+use crate::analysis::compiles::{Compiles, FailureKind};
 use crate::error::Result;
 use crate::format::code_place::Owner;
 use crate::tables::{Table, TableBuilder, TableDef};
@@ -23,6 +23,8 @@ pub(crate) struct BreakGroup {
     pub(crate) first: Break,
     /// Function that was being compiled then.
     pub(crate) code_name: Option<String>,
+    /// Whether the compiles that it broke are told as failed ones.
+    pub(crate) failed: bool,
     /// How many records.
     pub(crate) count: u64,
     /// How many compiles.
@@ -37,6 +39,7 @@ pub(crate) struct BreakGroup {
 
 impl BreakGroup {
     fn merge(&mut self, other: Self) {
+        self.failed &= other.failed;
         self.count += other.count;
         self.compiles += other.compiles;
         self.lost_s = sum(self.lost_s, other.lost_s);
@@ -69,6 +72,7 @@ pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> (Groups<BreakKey, B
         let is_new = counted.1.insert(found.key());
         groups.add(BreakGroup {
             code_name: compile.name.clone(),
+            failed: compile.failures.iter().any(|failure| failure.kind == FailureKind::Failure),
             count: 1,
             compiles: u64::from(is_new),
             lost_s: found.lost_s.filter(|_| is_new),

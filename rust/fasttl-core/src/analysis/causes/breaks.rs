@@ -33,13 +33,15 @@ pub(crate) struct Break {
     pub(crate) lost_s: Option<f64>,
 }
 
-/// What makes two records tell of one break: what, where, and from which line of the program.
-pub(crate) type BreakKey = (String, Option<CodePlace>, Option<CodePlace>);
+/// What makes two records tell of one break: what, where, from which line of the program, and whether the frame then
+/// runs as it is.
+pub(crate) type BreakKey = (String, Option<CodePlace>, Option<CodePlace>, bool);
 
 impl Break {
     /// Its key; numbers in the reason, such as addresses, do not count.
     pub(crate) fn key(&self) -> BreakKey {
-        (blank(&self.said.reason), self.said.place.clone(), self.own.as_ref().map(|(place, _)| place.clone()))
+        let own = self.own.as_ref().map(|(place, _)| place.clone());
+        (blank(&self.said.reason), self.said.place.clone(), own, self.said.skips_frame)
     }
 
     /// Whose code breaks the graph; `None` where the log has no place.

@@ -12,7 +12,9 @@ pub(super) const KIND: FindingKind =
 const WORTH_S: f64 = 0.005;
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    gathered.breaks.clone().into_list().into_iter().map(finding).collect()
+    // Where a break made the whole compile fail, that is a finding of its own.
+    let own = |group: &BreakGroup| !(group.first.said.skips_frame && group.failed);
+    gathered.breaks.clone().into_list().into_iter().filter(own).map(finding).collect()
 }
 
 fn finding(group: BreakGroup) -> Finding {

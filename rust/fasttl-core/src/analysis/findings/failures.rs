@@ -38,12 +38,15 @@ fn finding(group: Group<FailureKey>) -> Finding {
     if !sentence.ends_with('.') {
         sentence.push('.');
     }
+    if key.fell_back {
+        sentence += " The function runs without being compiled.";
+    }
     if let Some(cost) = cost_s.filter(|cost| *cost >= 0.005) {
         sentence += &format!(" {} of work were lost.", seconds(cost));
     }
     Finding {
         kind: KIND.name,
-        severity: Severity::Error,
+        severity: if key.fell_back { Severity::Warning } else { Severity::Error },
         cost_s,
         sentence,
         advice: advice::of_failure(key.error.as_deref(), key.has_reproducer),

@@ -56,6 +56,8 @@ const CODES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FailureKey {
     pub(crate) is_backward: bool,
+    /// Whether the log says that the function runs as it is.
+    pub(crate) fell_back: bool,
     pub(crate) error: Option<String>,
     pub(crate) message: String,
     pub(crate) own: Option<CodePlace>,
@@ -169,15 +171,14 @@ impl Gathered {
 
     fn take_failures(&mut self, of: Of<'_>, causes: &Causes) {
         let failed = |fact: &&FailureFact| matches!(fact.event, Event::Failure | Event::Backward);
-        // A break that leaves the frame to run as it is says the same, and why.
-        let told = |fact: &&FailureFact| fact.event == Event::Failure && causes.fell_back.contains(&fact.compile);
-        for fact in causes.failures.iter().filter(failed).filter(|fact| !told(fact)) {
+        for fact in causes.failures.iter().filter(failed) {
             let Some(compile) = causes.compiles.get_at(fact.compile) else { continue };
             let message = failure_words(&fact.reason);
             let key = FailureKey {
                 is_backward: fact.event == Event::Backward,
                 error: fact.error.clone(),
                 message: blank(&without_temporary(&message)),
+                fell_back: fact.event == Event::Failure && causes.fell_back.contains(&fact.compile),
                 own: fact.own.clone(),
                 has_reproducer: compile.has_reproducer,
             };
