@@ -35,6 +35,7 @@ TYPES = {
     "Dictionary(UInt32, Utf8)": "Categorical",
     "List(Utf8View)": "List(String)",
     "List(Int32)": "List(Int32)",
+    "List(UInt64)": "List(UInt64)",
     "List(List(Int32))": "List(List(Int32))",
     'Timestamp(µs, "UTC")': 'Datetime("us", "UTC")',
 }

@@ -39,12 +39,14 @@ if TYPE_CHECKING:
         TraceNotFoundError,
     )
     from fasttl.plugins import File, Link, Parser, ParserRecord, parser
+    from fasttl.queries.explain import Explanation
     from fasttl.queries.export import Exported
     from fasttl.queries.summary import Summary
     from fasttl.trace import Column, Trace
 
 __all__ = [
     "Column",
+    "Explanation",
     "Exported",
     "FasttlError",
     "File",
@@ -96,6 +98,7 @@ _HOMES = {
     **dict.fromkeys(("File", "Link", "Parser", "ParserRecord", "parser"), "plugins"),
     **dict.fromkeys(("Column", "Trace"), "trace"),
     **dict.fromkeys(("IndexFile", "write_index"), "_index"),
+    "Explanation": "queries.explain",
     "Exported": "queries.export",
     "Summary": "queries.summary",
 }

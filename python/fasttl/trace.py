@@ -187,11 +187,31 @@ class Trace(TraceQueries):
 
         Example:
             >>> import fasttl
-            >>> for sentence in fasttl.load("tests/data/fail_backend").findings["sentence"].to_list():
-            ...     print(sentence)
-            The compile of `f` (fail_backend.py:14) failed: BackendCompilerFailed: RuntimeError: this backend never works.
+            >>> fasttl.load("tests/data/fail_backend").findings["sentence"][0][:44]
+            'The compile of `f` (fail_backend.py:14) fail'
         """
         return self.table("findings")
+
+    @property
+    def guards(self) -> pl.DataFrame:
+        """One row for each guard: a condition under which compiled code may be used again.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).guards.select("source", "kind").rows()[4]
+            ("L['x']", 'TENSOR_MATCH')
+        """
+        return self.table("guards")
+
+    @property
+    def guard_sets(self) -> pl.DataFrame:
+        """One row for each record of guards: how many, duplicates, time of a check, and a hash of them as a set."""
+        return self.table("guard_sets")
+
+    @property
+    def symbols(self) -> pl.DataFrame:
+        """One row for each fact about symbolic sizes: a symbol, a condition, an expression."""
+        return self.table("symbols")
 
     @property
     def diagnostics(self) -> pl.DataFrame:

@@ -10,9 +10,11 @@
 )]
 
 mod catalogue;
+mod causes;
 mod common;
 mod events;
 mod export;
+mod guards;
 mod input;
 mod probes;
 mod properties;

@@ -36,7 +36,7 @@ fn redacted(name: &str, text: String) -> String {
 }
 
 /// Some columns of all rows, a line for each row; all columns where none are named.
-fn lines(table: &Table, columns: &[&str], most: usize) -> String {
+pub(crate) fn lines(table: &Table, columns: &[&str], most: usize) -> String {
     let all: Vec<String> = table.columns().into_iter().map(|c| c.name).collect();
     let names: Vec<&str> = if columns.is_empty() { all.iter().map(String::as_str).collect() } else { columns.to_vec() };
     let mut text = format!("## {}: {} rows\n{}\n", table.name, table.batch.num_rows(), names.join(" | "));
@@ -48,7 +48,7 @@ fn lines(table: &Table, columns: &[&str], most: usize) -> String {
 }
 
 /// All columns of all rows, a line for each cell: for wide tables.
-fn blocks(table: &Table) -> String {
+pub(crate) fn blocks(table: &Table) -> String {
     let mut text = format!("## {}: {} rows\n", table.name, table.batch.num_rows());
     for row in 0..table.batch.num_rows() {
         text += &format!("row {row}\n");

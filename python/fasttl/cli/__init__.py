@@ -43,6 +43,8 @@ COMMANDS = {
     "report": "Write the report (what is done without a command).",
     "info": "Say what the input holds.",
     "index": "Keep an index beside each log, so that it loads at once.",
+    "findings": "Say what stands out, and what to try.",
+    "explain": "Say what one compile is, and why it happened.",
     "query": "Ask the tables in SQL.",
     "size": "Say what makes the logs large.",
     "extract": "Give stored payloads as files.",
@@ -58,6 +60,8 @@ Examples:
   fasttl /tmp/tracedir --ranks 0-7   of some ranks only
   fasttl                             of the folder that $TORCH_TRACE names
   fasttl info /tmp/tracedir          what the folder holds
+  fasttl findings /tmp/tracedir      what stands out, and what to try
+  fasttl explain /tmp/tracedir 0/1   why this compile happened, and what it cost
   fasttl query /tmp/tracedir "select rank, code_name from frames where status = 'error'"
 """
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fasttl._options import PathInput, RanksInput
+    from fasttl.queries.explain import Explanation
     from fasttl.queries.export import Exported
     from fasttl.queries.summary import Summary
     from fasttl.trace import Trace
@@ -95,6 +96,28 @@ class TraceQueries:
         from fasttl.queries.summary import summary  # noqa: PLC0415 - as above
 
         return summary(self._trace())
+
+    def explain(self, compile_id: str, *, rank: int | None = None, generation: int | None = None) -> Explanation:
+        """Say what a compile is, why it happened, what it cost, what it made and what it lacks.
+
+        Args:
+            compile_id: Its id, such as ``0/1``; ``!0/1/0`` for compiled autograd, and
+                ``0/1@1`` for the second generation after `torch._dynamo.reset`.
+            rank: The rank; without one, the first log that has such a compile.
+            generation: The generation; without one, the first that has it.
+
+        Raises:
+            OptionError: There is no such compile, or the text is no compile id.
+
+        Example:
+            >>> import fasttl
+            >>> explanation = fasttl.load("tests/data/processes").explain("0/1")
+            >>> print(explanation.parts[1].lines[1])
+            Cause: size of `x`: wanted 3, got 4
+        """
+        from fasttl.queries.explain import explain  # noqa: PLC0415 - as above
+
+        return explain(self._trace(), compile_id, rank=rank, generation=generation)
 
     def sizes(self, by: str = "kind") -> pl.DataFrame:
         """Count records and their bytes: what makes the logs large.

@@ -137,3 +137,10 @@ pub(crate) fn files_below(folder: &Path) -> BTreeMap<String, PathBuf> {
     }
     found
 }
+
+/// A trace of one log with these bytes, and the folder that holds it.
+pub(crate) fn log_of(bytes: &[u8]) -> (TempDir, Trace) {
+    let folder = folder(&[("dedicated_log_torch_trace_aaaaaaaa.log", bytes)]);
+    let trace = loaded(folder.path());
+    (folder, trace)
+}

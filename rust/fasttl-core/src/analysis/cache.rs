@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
+use super::cache_others::other_answers;
 use super::parts::{Part, Parts, part_columns, parts};
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::json;
 use crate::format::kind::Kind;
 use crate::index::Record;
-use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
+use crate::tables::{MetricRecords, Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
 
 pub(super) const CACHE: TableDef = TableDef { name: "cache", about: "a look-up in a cache of the compiler", build };
@@ -68,62 +70,108 @@ fn text(object: &[u8], key: &[u8]) -> Option<String> {
     json::member(object, key).and_then(json::unescape)
 }
 
+/// What a row says of a look-up, or of several that were only counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    pub(super) layer: &'static str,
+    pub(super) state: String,
+    pub(super) origin: &'static str,
+    pub(super) count: u64,
+    pub(super) key: Option<String>,
+    pub(super) detail: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) place: Option<&'static str>,
+    pub(super) saved_s: Option<f64>,
+}
+
 struct CacheRow<'t> {
     row: Row<'t>,
-    found: LookUp,
-    key: Option<String>,
-    detail: Option<String>,
-    reason: Option<String>,
-    place: Option<&'static str>,
-    saved_s: Option<f64>,
+    part: Option<Part>,
+    answer: Answer,
 }
 
 fn build(trace: &Trace) -> Result<Table> {
     let mut rows = Vec::new();
     for (file, log) in (0..).zip(&trace.logs) {
         let view = log.view()?;
-        let found = look_ups(log, &view, &parts(log, &view));
-        let row = |found: LookUp| {
-            let record = log.index.records.get(found.record)?;
-            Some(cache_row(Row { file, log, record }, found, &view))
+        let parts = parts(log, &view);
+        let states: FxHashMap<usize, LookUp> =
+            look_ups(log, &view, &parts).into_iter().map(|found| (found.record, found)).collect();
+        let metrics = MetricRecords::new(&log.index, &view);
+        let of = |(at, record)| {
+            let row = Row { file, log, record };
+            let own = states.get(&at).map(|found| artifact_answers(row, found, &view));
+            let answers = own.unwrap_or_else(|| other_answers(log, (at, record), &view, &metrics));
+            let part = parts.of(at);
+            answers.into_iter().map(move |answer| CacheRow { row, part, answer }).collect::<Vec<_>>()
         };
-        rows.par_extend(found.into_par_iter().filter_map(row));
+        let found: Vec<Vec<CacheRow<'_>>> = log.index.records.par_iter().enumerate().map(of).collect();
+        rows.extend(found.into_iter().flatten());
     }
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row);
-    part_columns(builder, |r: &CacheRow<'_>| r.found.part)
+    part_columns(builder, |r: &CacheRow<'_>| r.part)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
         .time("time", "When it was logged.", |r| r.row.record.time_us())
-        .name("layer", "fx_graph, fx_graph_bundled, aotautograd, precompile or dynamo.", |r| {
-            Some(Cow::Borrowed(r.found.layer))
+        .name(
+            "layer",
+            "fx_graph, fx_graph_bundled, aotautograd, precompile, dynamo, pgo (profile of dynamic shapes), triton (bundled kernels) or autotune.",
+            |r| Some(Cow::Borrowed(r.answer.layer)),
+        )
+        .name("place", "local or remote; null where the log does not say.", |r| r.answer.place.map(Cow::Borrowed))
+        .name("state", "hit, miss, bypass, stored, failed, or what the log says.", |r| {
+            Some(Cow::Borrowed(r.answer.state.as_str()))
         })
-        .name("place", "local or remote; null where the log does not say.", |r| r.place.map(Cow::Borrowed))
-        .name("state", "hit, miss, bypass, or what the log says.", |r| Some(Cow::Borrowed(r.found.state.as_str())))
-        .name("detail", "The answer in full, where the log has it.", |r| r.detail.as_deref().map(Cow::Borrowed))
-        .text("key", "Key that was looked up.", |r| r.key.as_deref().map(Cow::Borrowed))
-        .text("reason", "Why the cache was passed by.", |r| r.reason.as_deref().map(Cow::Borrowed))
-        .f64("time_saved_s", "Seconds that the hit saved, as PyTorch estimates.", |r| r.saved_s)
+        .u64("count", "Look-ups that the row stands for: 1, but for those that metrics only count.", |r| {
+            Some(r.answer.count)
+        })
+        .name("origin", "What tells of it: artifact, kernel info, or metrics (which tell of remote caches only that way).", |r| {
+            Some(Cow::Borrowed(r.answer.origin))
+        })
+        .name("detail", "The answer in full, where the log has it.", |r| r.answer.detail.as_deref().map(Cow::Borrowed))
+        .text("key", "Key that was looked up; the kernel's name for autotune.", |r| {
+            r.answer.key.as_deref().map(Cow::Borrowed)
+        })
+        .text("reason", "Why the cache was passed by, or what failed.", |r| r.answer.reason.as_deref().map(Cow::Borrowed))
+        .f64("time_saved_s", "Seconds that the hit saved, as PyTorch estimates.", |r| r.answer.saved_s)
         .finish("cache")
 }
 
-fn cache_row<'t>(row: Row<'t>, found: LookUp, bytes: &[u8]) -> CacheRow<'t> {
+/// What the artifact of a look-up says: of its own cache, and of the kernels that are bundled with the code.
+fn artifact_answers(row: Row<'_>, found: &LookUp, bytes: &[u8]) -> Vec<Answer> {
     let payload = row.log.index.payload(row.record, bytes).text();
-    let mut cells = CacheRow { row, found, key: None, detail: None, reason: None, place: None, saved_s: None };
+    let mut answer =
+        Answer { layer: found.layer, state: found.state.clone(), origin: "artifact", count: 1, ..Answer::default() };
+    let mut bundle = None;
     let number = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|n| n.parse::<f64>().ok());
     // The payloads hold the whole graph; one walk finds all members. What is no object yields an empty row.
     let _ = json::each_member(&payload, |key, value| {
         match key {
-            b"key" => cells.key = json::unescape(value),
-            b"cache_status_detailed" => cells.detail = json::unescape(value),
-            b"cache_bypass_reason" | b"_reason" => cells.reason = json::unescape(value),
-            b"time_saved_ns" => cells.saved_s = number(value).map(|ns| ns / 1e9),
-            b"time_saved_ms" => cells.saved_s = number(value).map(|ms| ms / 1e3),
+            b"key" => answer.key = json::unescape(value),
+            b"cache_status_detailed" => answer.detail = json::unescape(value),
+            b"cache_bypass_reason" | b"_reason" => answer.reason = json::unescape(value),
+            b"time_saved_ns" => answer.saved_s = number(value).map(|ns| ns / 1e9),
+            b"time_saved_ms" => answer.saved_s = number(value).map(|ms| ms / 1e3),
+            b"triton_bundler_meta" => bundle = json::unescape(value),
             _ => {}
         }
         true
     });
-    cells.place = cells
+    answer.place = answer
         .detail
         .as_deref()
         .and_then(|detail| ["local", "remote"].into_iter().find(|place| detail.to_ascii_lowercase().contains(place)));
-    cells
+    let mut answers = vec![answer];
+    // Without kernels there is nothing to bundle.
+    if let Some(bundle) = bundle.filter(|bundle| !bundle.is_empty() && !bundle.contains("cached_kernel_names=[]")) {
+        let state = if found.state == "hit" { "hit" } else { "stored" };
+        answers.push(Answer {
+            layer: "triton",
+            state: state.to_owned(),
+            origin: "artifact",
+            count: 1,
+            detail: Some(bundle),
+            ..Answer::default()
+        });
+    }
+    answers
 }

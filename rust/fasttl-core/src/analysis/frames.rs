@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::compiles::{CodeRef, Compile, FailureKind, compiles};
+use super::places::places;
 use crate::error::Result;
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
@@ -140,10 +141,5 @@ fn times<'r>(builder: TableBuilder<'r, FrameRow<'r>>) -> TableBuilder<'r, FrameR
 
 fn user_stack(trace: &Trace, log: &Log, compile: &Compile) -> Vec<String> {
     let offset = compile.start.and_then(|at| log.index.records.get(at)).map_or(0, |r| r.offset);
-    let frame = |frame: &crate::format::frame::Frame| {
-        let file = frame.filename.and_then(|id| trace.string(log, id, offset)).unwrap_or("(unknown)");
-        let line = frame.line.map_or("?".to_owned(), |line| line.to_string());
-        format!("{file}:{line} in {}", frame.name.as_deref().unwrap_or("(unknown)"))
-    };
-    compile.stack.iter().map(frame).collect()
+    places(trace, log, offset, &compile.stack)
 }

@@ -4,6 +4,7 @@
 //! knows HTML.
 
 pub mod cache;
+mod cache_others;
 pub(crate) mod causes;
 pub(crate) mod compiles;
 mod events;
@@ -13,15 +14,18 @@ pub(crate) mod expressions;
 pub mod findings;
 mod frames;
 pub mod graphs;
+mod guards;
 mod missing;
 pub mod parts;
 mod phases;
+mod places;
 pub(crate) mod provenance;
 pub mod ranks;
 pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
 pub mod spans;
+mod symbols;
 mod tensors;
 pub(crate) mod versions;
 
@@ -56,6 +60,9 @@ pub const TABLES: &[TableDef] = &{
         exec_order::EXEC_ORDER,
         tensors::TENSORS,
         findings::FINDINGS,
+        guards::GUARDS,
+        guards::GUARD_SETS,
+        symbols::SYMBOLS,
         ranks::DIAGNOSTICS,
         ranks::DIVERGENCE,
         strings,

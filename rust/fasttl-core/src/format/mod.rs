@@ -14,6 +14,7 @@ pub mod fields;
 pub mod frame;
 pub mod fx_graph;
 pub mod graph_break;
+pub mod guards;
 pub mod json;
 pub mod kind;
 pub mod md5_lanes;

@@ -6,6 +6,7 @@
 
 use super::code_place::{CodePlace, traceback};
 use super::compile_id::CompileId;
+use super::guards::comment;
 use super::json;
 
 /// What kind of thing was other than before.
@@ -146,6 +147,9 @@ pub fn reasons(text: &str) -> Vec<Reason> {
     found
 }
 
+/// Bytes of a comment up to which its end is looked for; what is longer is taken as a whole.
+const LONGEST: usize = 4096;
+
 /// Splits at `; `, but not in brackets, in quotes, or in the user's code behind `#`.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -165,7 +169,9 @@ fn split(text: &str) -> Vec<&str> {
             }
             (None, b';') if depth == 0 && bytes.get(at + 1) == Some(&b' ') => {
                 // The user's code may hold anything; it is over once its place was named.
-                let over = comment.is_none_or(|start| text.get(start..at).is_some_and(names_place));
+                let over = comment.is_none_or(|start| {
+                    text.get(start..at).is_some_and(|said| said.len() <= LONGEST && names_place(said))
+                });
                 if over {
                     parts.extend(text.get(from..at));
                     from = at + 2;
@@ -183,7 +189,10 @@ fn split(text: &str) -> Vec<&str> {
 
 fn names_place(comment: &str) -> bool {
     let hint_is_open = comment.contains(" (HINT: ") && !comment.ends_with(')');
-    !hint_is_open && comment.rsplit_once("# ").is_some_and(|(_, place)| place_and_hint(place).0.is_some())
+    !hint_is_open && {
+        let said = comment::parse(comment.trim_start_matches('#').trim_start());
+        said.user.is_some() || said.framework.is_some()
+    }
 }
 
 /// One reason, without the entry.
@@ -194,13 +203,17 @@ fn reason(entry: Option<CompileId>, text: &str) -> Reason {
         _ => (text, None),
     };
     let guard = guard.trim().to_owned();
-    let (mut code, mut place, mut hint) = (None, None, None);
-    if let Some(comment) = comment {
-        let (before, last) = comment.rsplit_once("# ").map_or(("", comment), |(code, place)| (code.trim(), place));
-        (place, hint) = place_and_hint(last);
-        code = if place.is_some() { Some(before) } else { Some(comment) };
-    }
+    let said = comment.map(comment::parse).unwrap_or_default();
+    let user = said.user.map(|place| CodePlace {
+        file: place.file.to_owned(),
+        line: place.line,
+        function: Some(place.function.to_owned()),
+    });
+    let code =
+        said.user.and_then(|place| place.code).or(comment.filter(|_| user.is_none() && said.framework.is_none()));
     let code = code.map(str::to_owned).filter(|code| !code.is_empty());
+    let place = user.or_else(|| CodePlace::parse(said.framework?));
+    let hint = said.hint.map(str::to_owned);
     let mut found = Reason {
         entry,
         cause: Cause::Other,
@@ -216,17 +229,6 @@ fn reason(entry: Option<CompileId>, text: &str) -> Reason {
     };
     classify(&mut found);
     found
-}
-
-/// Reads `file:line in function (HINT: …)`, with brackets around the place or without.
-fn place_and_hint(text: &str) -> (Option<CodePlace>, Option<String>) {
-    let (place, hint) = match text.split_once(" (HINT: ") {
-        Some((place, hint)) => (place, Some(hint.strip_suffix(')').unwrap_or(hint).to_owned())),
-        None => (text, None),
-    };
-    let place = place.trim();
-    let bare = place.strip_prefix('(').and_then(|place| place.strip_suffix(')')).unwrap_or(place);
-    (CodePlace::parse(bare), hint)
 }
 
 /// Tells the cause from the condition, and what was wanted and seen.

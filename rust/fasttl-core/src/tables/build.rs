@@ -266,12 +266,19 @@ impl<'r, R: Sync> TableBuilder<'r, R> {
         self.add(name, about, builder, add, |mut b| Arc::new(b.finish()))
     }
 
-    /// A column of lists of 64-bit integers.
-    pub(crate) fn longs(self, name: &str, about: &str, get: impl Fn(&'r R) -> Option<Vec<i64>> + Send + 'r) -> Self {
-        let builder = |_| ListBuilder::new(PrimitiveBuilder::<Int64Type>::new());
-        let add = move |b: &mut ListBuilder<PrimitiveBuilder<Int64Type>>, row| {
+    /// A column of lists of unsigned 64-bit integers, of which some may be missing.
+    pub(crate) fn u64s(
+        self,
+        name: &str,
+        about: &str,
+        get: impl Fn(&'r R) -> Option<Vec<Option<u64>>> + Send + 'r,
+    ) -> Self {
+        let builder = |_| ListBuilder::new(PrimitiveBuilder::<UInt64Type>::new());
+        let add = move |b: &mut ListBuilder<PrimitiveBuilder<UInt64Type>>, row| {
             let list = get(row);
-            b.values().append_slice(list.as_deref().unwrap_or_default());
+            for number in list.iter().flatten() {
+                b.values().append_option(*number);
+            }
             b.append(list.is_some());
         };
         self.add(name, about, builder, add, |mut b| Arc::new(b.finish()))

@@ -114,8 +114,9 @@ pub(crate) fn of_failure(error: Option<&str>, has_reproducer: bool) -> String {
     let ladder = "Find the stage that fails: compile with backend=\"eager\", then \"aot_eager\", then \
          \"aot_eager_decomp_partition\", then \"inductor\"; and with dynamic=True and dynamic=False.";
     match class {
-        "Unsupported" => "Change the line that cannot be traced; or compile without fullgraph=True, so that the graph \
-             breaks there instead."
+        "Unsupported" => "Change the line that cannot be traced, or keep it out of compiled code with \
+             torch.compiler.disable. With fullgraph=True each such line is an error; without it the graph breaks there, \
+             or the frame runs as it is."
             .to_owned(),
         "TorchRuntimeError" => {
             "The operation fails with these inputs already while tracing: run it without torch.compile. A custom operator \

@@ -17,6 +17,8 @@ pub(in crate::analysis) const RECOMPILE_GROUPS: TableDef = TableDef {
     build,
 };
 
+/// Recompiles from which on splitting the function is worth a thought.
+const MANY: u64 = 4;
 /// Most values of a group.
 const VALUES: usize = 100;
 
@@ -120,6 +122,10 @@ impl RecompileGroup {
             }
             _ => advice::of_cause(self.cause, self.source.as_deref(), dimension),
         };
+        if self.refused > 0 || self.count >= MANY {
+            text += " Where a large function is compiled again for a small part of it, break the graph on purpose around \
+                that part, so that only the small part is compiled again.";
+        }
         if self.refused > 0 {
             text = format!("{text} {}", advice::LIMIT);
         }

@@ -7,6 +7,7 @@ use super::{Causes, advice, of_logs};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
+use crate::format::guards::{Guard, parse};
 use crate::format::kind::Kind;
 use crate::format::recompile_reason::{Cause, Reason, plain, reasons, texts};
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
@@ -118,31 +119,33 @@ fn forbidden(metrics: &MetricRecords<'_>, at: usize) -> Option<Vec<String>> {
 /// The values that each guarded thing had: what entries wanted and what calls had, as the reasons tell, and what the
 /// guards of the frame's compiles compare with.
 fn values(log: &Log, bytes: &[u8], all: &Compiles, found: &[Recompile]) -> BTreeMap<Subject, Vec<String>> {
-    let mut values: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
-    let mut compared: BTreeMap<FrameKey, Vec<String>> = BTreeMap::new();
-    for recompile in found {
-        let Some(compile) = all.get_at(recompile.compile) else { continue };
-        // The oldest entry comes last, and had its value first.
-        for reason in recompile.reasons.iter().rev() {
-            let seen = values.entry(subject(compile, reason)).or_default();
-            for value in [&reason.expected, &reason.actual].into_iter().flatten() {
-                keep(seen, value);
-            }
-            let source = reason.source.as_ref().filter(|_| reason.actual.is_none() && reason.guard.contains(" == "));
-            if let Some(source) = source {
-                compared.entry(frame_key(compile)).or_default().push(source.clone());
-            }
-        }
+    let mut compared: BTreeMap<FrameKey, Vec<&String>> = BTreeMap::new();
+    for (compile, reason) in each_reason(all, found) {
+        let source = reason.source.as_ref().filter(|_| reason.actual.is_none() && reason.guard.contains(" == "));
+        compared.entry(frame_key(compile)).or_default().extend(source);
     }
+    let mut values: BTreeMap<Subject, Vec<String>> = BTreeMap::new();
     for compile in all.iter() {
-        let Some(sources) = compared.get(&frame_key(compile)) else { continue };
+        let Some(sources) = compared.get(&frame_key(compile)).filter(|sources| !sources.is_empty()) else { continue };
         for (source, value) in own_constants(log, bytes, compile) {
-            if sources.contains(&source) {
+            if sources.contains(&&source) {
                 keep(values.entry((frame_key(compile), Some(source), None)).or_default(), &value);
             }
         }
     }
+    for (compile, reason) in each_reason(all, found) {
+        let seen = values.entry(subject(compile, reason)).or_default();
+        [&reason.expected, &reason.actual].into_iter().flatten().for_each(|value| keep(seen, value));
+    }
     values
+}
+
+/// Each reason with its compile; of one recompile that of the oldest entry first, since its value came first.
+fn each_reason<'a>(all: &'a Compiles, found: &'a [Recompile]) -> impl Iterator<Item = (&'a Compile, &'a Reason)> {
+    found.iter().flat_map(|recompile| {
+        let compile = all.get_at(recompile.compile);
+        recompile.reasons.iter().rev().filter_map(move |reason| Some((compile?, reason)))
+    })
 }
 
 fn keep(seen: &mut Vec<String>, value: &str) {
@@ -157,8 +160,9 @@ fn own_constants(log: &Log, bytes: &[u8], compile: &Compile) -> Vec<(String, Str
     let mut found = Vec::new();
     for record in guards.filter(|record| record.kind.is(Kind::DynamoCppGuardsStr)) {
         let text = log.index.payload(record, bytes).text();
-        for line in String::from_utf8_lossy(&text).lines() {
-            let Some((_, condition)) = line.split_once("+- EQUALS_MATCH: ") else { continue };
+        let text = String::from_utf8_lossy(&text);
+        let equal = |guard: &Guard<'_>| guard.kind == Some("EQUALS_MATCH");
+        for condition in parse(&text).guards.iter().filter(|guard| equal(guard)).filter_map(|guard| guard.code) {
             for reason in reasons(condition) {
                 if let (Some(source), Some(value)) = (reason.source, reason.expected) {
                     found.push((plain(&source), value));

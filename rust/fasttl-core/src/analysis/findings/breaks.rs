@@ -15,14 +15,15 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
 fn finding(group: BreakGroup) -> Finding {
     let said = &group.first.said;
     let own = group.first.own.as_ref().map(|(place, _)| place);
+    let inside = said.place.as_ref().filter(|place| Owner::of(&place.file) != Owner::User);
     let mut sentence = match (own, &group.code_name) {
+        (Some(place), _) if inside.is_some_and(|inside| inside.file != place.file) => {
+            format!("The graph breaks in {}, called from {}", inside.map(at).unwrap_or_default(), at(place))
+        }
         (Some(place), _) => format!("The graph breaks at {}", at(place)),
         (None, Some(name)) => format!("The graph breaks in `{}`", short(name)),
         (None, None) => "The graph breaks".to_owned(),
     };
-    if let Some(place) = said.place.as_ref().filter(|place| Owner::of(&place.file) != Owner::User) {
-        sentence += &format!(", in {}", at(place));
-    }
     sentence += &format!(", in {}{}", count(group.compiles, "compile"), on_ranks(&group.spread.ranks));
     sentence += &format!(": {}.", short(&said.reason).trim_end_matches('.'));
     if let Some(code) = group.first.own.as_ref().and_then(|(_, code)| code.as_deref()) {

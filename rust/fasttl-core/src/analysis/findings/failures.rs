@@ -13,7 +13,7 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
 }
 
 fn finding(group: Group<FailureKey>) -> Finding {
-    let Group { key, count, cost_s, spread, evidence } = group;
+    let Group { key, count, cost_s, spread, example, evidence } = group;
     let (name, file, line) = &key.code;
     let what = if key.is_backward { "The backward compile of " } else { "The compile of " };
     let mut sentence = format!("{what}{} failed", code(name.as_deref(), file.as_deref(), *line));
@@ -25,8 +25,7 @@ fn finding(group: Group<FailureKey>) -> Finding {
         sentence += &format!(", at {}", place(file, *line));
     }
     let error = key.error.as_deref().map(short);
-    // The message of a backend names it in its first line, and the fault in its last.
-    let last = key.message.trim().rsplit('\n').next().map(short).filter(|text| !text.is_empty());
+    let last = example.as_deref().map(short).filter(|text| !text.is_empty());
     sentence += &match (&error, &last) {
         (Some(error), Some(message)) => format!(": {error}: {message}"),
         (Some(one), None) | (None, Some(one)) => format!(": {one}"),

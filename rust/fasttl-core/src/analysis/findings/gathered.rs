@@ -7,6 +7,7 @@ use crate::analysis::causes::{
     recompile_groups, sum,
 };
 use crate::analysis::compiles::Compile;
+use crate::analysis::findings::words::failure_words;
 use crate::analysis::parts::Parts;
 use crate::format::json;
 use crate::format::recompile_reason::blank;
@@ -25,6 +26,8 @@ pub(crate) struct Group<K> {
     pub(crate) cost_s: Option<f64>,
     /// Where they are.
     pub(crate) spread: Spread,
+    /// The text of the first, where the key has not all of it.
+    pub(crate) example: Option<String>,
     /// The records that show them, a hundred at most.
     pub(crate) evidence: Vec<Shown>,
 }
@@ -41,7 +44,7 @@ impl<K> Group<K> {
 /// Function, file and first line.
 pub(crate) type Code = (Option<String>, Option<String>, Option<i64>);
 
-/// What failures have in common: function, what happened, class, the message's first line without its numbers.
+/// What failures have in common: function, what happened, class, the message without its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FailureKey {
     pub(crate) code: Code,
@@ -162,15 +165,17 @@ impl Gathered {
         let failed = |fact: &&FailureFact| matches!(fact.event, Event::Failure | Event::Backward);
         for fact in causes.failures.iter().filter(failed) {
             let Some(compile) = causes.compiles.get_at(fact.compile) else { continue };
+            let message = failure_words(&fact.reason);
             let key = FailureKey {
                 code: code(compile),
                 is_backward: fact.event == Event::Backward,
                 error: fact.error.clone(),
-                message: blank(fact.reason.trim().split("\n  Explanation:").next().unwrap_or_default()),
+                message: blank(&message),
                 place: fact.place.clone(),
                 has_reproducer: compile.has_reproducer,
             };
-            self.failures.add(of.group(key, fact.lost_s, Some(compile), of.record(Some(fact.record))));
+            let group = of.group(key, fact.lost_s, Some(compile), of.record(Some(fact.record)));
+            self.failures.add(Group { example: Some(message), ..group });
         }
     }
 
@@ -257,7 +262,7 @@ impl Of<'_> {
     }
 
     fn group<K>(self, key: K, cost_s: Option<f64>, compile: Option<&Compile>, shown: Shown) -> Group<K> {
-        Group { key, count: 1, cost_s, spread: self.spread(compile), evidence: vec![shown] }
+        Group { key, count: 1, cost_s, spread: self.spread(compile), example: None, evidence: vec![shown] }
     }
 }
 

@@ -24,9 +24,9 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
                 count(group.count, "compile"),
                 on_ranks(&group.spread.ranks)
             ),
-            advice: "Each call checks them all. Guards on what never changes can be left out: \
-                 torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe and its kin, passed as guard_filter_fn; see the \
-                 table `guards` for what they are about."
+            advice: "Each call checks them all. Guards on what never changes can be left out with \
+                 torch.compile(options={\"guard_filter_fn\": …}), for instance with \
+                 torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe; the table `guards` tells what they are about."
                 .to_owned(),
             spread: group.spread,
             evidence: Evidence { table: "metrics", rows: group.evidence },

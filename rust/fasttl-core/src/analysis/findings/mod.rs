@@ -18,6 +18,7 @@ mod words;
 
 pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
+pub(crate) use words::first_words;
 
 use rayon::prelude::*;
 

@@ -12,6 +12,9 @@ pub(super) const KIND: FindingKind = FindingKind {
 
 /// Less compile time than this, over all ranks, needs no look.
 const ENOUGH_S: f64 = 5.0;
+const NO_PHASE: &str = "No phase stands out. Compile less: a repeated block once, and fewer variants of each function; \
+    warm the caches.";
+
 /// A phase with this share of the time is named.
 const SHARE: f64 = 0.5;
 
@@ -28,7 +31,7 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
         ),
         (
             phases.aot,
-            "the backend before Inductor (AOTAutograd)",
+            "the backend without Inductor (AOTAutograd, mostly)",
             "Compile smaller regions, or a repeated block once; warm the AOTAutograd cache.",
         ),
         (
@@ -49,8 +52,15 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
     ];
     let slowest = gathered.slowest.first();
     let Some((took, phase, advice)) = named.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { return Vec::new() };
-    let mut sentence = format!("{} of compile time over all ranks", seconds(phases.total));
-    if took >= SHARE * phases.total {
+    let mut spread = Spread::default();
+    for slow in &gathered.slowest {
+        spread.merge(slow.spread.clone());
+    }
+    let several = spread.files.len() > 1;
+    let mut sentence =
+        format!("{} of compile time{}", seconds(phases.total), if several { " over all logs" } else { "" });
+    let stands_out = took >= SHARE * phases.total;
+    if stands_out {
         sentence += &format!(", {} of it in {phase}", percent(took, phases.total));
     }
     sentence.push('.');
@@ -63,16 +73,12 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
             seconds(slow.seconds)
         );
     }
-    let mut spread = Spread::default();
-    for slow in &gathered.slowest {
-        spread.merge(slow.spread.clone());
-    }
     vec![Finding {
         kind: KIND.name,
         severity: Severity::Info,
         cost_s: Some(phases.total),
         sentence,
-        advice: advice.to_owned(),
+        advice: if stands_out { advice } else { NO_PHASE }.to_owned(),
         spread,
         evidence: Evidence { table: "metrics", rows: gathered.slowest.iter().map(|slow| slow.evidence).collect() },
     }]

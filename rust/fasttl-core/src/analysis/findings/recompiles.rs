@@ -37,12 +37,22 @@ fn finding(group: RecompileGroup) -> Finding {
     let advice = group.advice();
     Finding {
         kind: KIND.name,
-        severity: if group.refused > 0 { Severity::Error } else { Severity::Warning },
+        severity: severity(&group),
         cost_s: group.cost_s,
         sentence,
         advice,
         evidence: Evidence { table: "recompiles", rows: group.evidence },
         spread: group.spread,
+    }
+}
+
+/// One more compile for a change that every training loop makes is nothing to mend.
+fn severity(group: &RecompileGroup) -> Severity {
+    let once = group.count <= group.spread.files.len() as u64;
+    match group.cause {
+        _ if group.refused > 0 => Severity::Error,
+        Cause::GradMode | Cause::Container if once => Severity::Info,
+        _ => Severity::Warning,
     }
 }
 
@@ -65,6 +75,7 @@ fn what(group: &RecompileGroup) -> String {
         Cause::GlobalState => return "a global setting of PyTorch changed".to_owned(),
         Cause::Limit => return "too many variants".to_owned(),
         Cause::Other => return "a guard did not hold".to_owned(),
+        Cause::Container => return format!("the length or the keys{source} changed"),
         other => return format!("the {}{source}{dimensions} changed{}", other.name(), values(group)),
     };
     let source = group.source.as_deref().map(|source| format!(" `{}`", short(source))).unwrap_or_default();

@@ -34,9 +34,8 @@ fn build(trace: &Trace) -> Result<Table> {
         .ints("evidence_files", "Column `file` of these rows; 100 at most.", move |r| {
             Some(place(r).into_iter().map(|shown| i32::try_from(shown.file).unwrap_or(i32::MAX)).collect())
         })
-        .longs("evidence_offsets", "Column `offset` of these rows; -1 where a row has none.", move |r| {
-            let offset = |offset: Option<u64>| offset.and_then(|offset| i64::try_from(offset).ok()).unwrap_or(-1);
-            Some(place(r).into_iter().map(|shown| offset(shown.offset)).collect())
+        .u64s("evidence_offsets", "Column `offset` of these rows; null for a row that is about a whole log.", move |r| {
+            Some(place(r).into_iter().map(|shown| shown.offset).collect())
         })
         .finish("findings")
 }

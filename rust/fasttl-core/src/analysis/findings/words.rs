@@ -1,6 +1,7 @@
 //! How findings say numbers, places and lists.
 
 use crate::format::code_place::CodePlace;
+use crate::format::graph_break;
 
 /// `84 s`, `2.4 s`, `0.31 s`.
 pub(super) fn seconds(seconds: f64) -> String {
@@ -68,6 +69,28 @@ pub(super) fn short(text: &str) -> String {
     match line.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
+    }
+}
+
+/// The words of an error's message that say what went wrong: its first line, and the next where that only leads up to
+/// it; behind the first line of one of Dynamo's own messages, the error that it quotes.
+pub(crate) fn failure_words(message: &str) -> String {
+    let first = first_words(message);
+    let quoted = graph_break::parse(message).explanation;
+    let quoted = quoted.as_deref().and_then(|text| text.rsplit_once(": got ")).map(|(_, error)| error.to_owned());
+    match quoted {
+        Some(error) => format!("{first}: {}", short(&error)),
+        None => first,
+    }
+}
+
+/// The first line of a message, and the next where the first only leads up to it.
+pub(crate) fn first_words(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next() {
+        Some(next) if first.ends_with(':') => format!("{first} {next}"),
+        _ => first.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::common::{Site, anchor, count, duration, moment, plural, shorten, size};
 use crate::analysis::export::{Exports, export_records};
+use crate::analysis::findings::first_words;
 use crate::analysis::versions::versions;
 use crate::analysis::{Compile, FailureKind, Status};
 use crate::trace::LogState;
@@ -54,16 +55,6 @@ pub(crate) fn summary(compiles: &[Compile]) -> Summary {
         }
     }
     sum
-}
-
-/// The first line of a message, and the next where the first only leads up to it.
-fn first_words(message: &str) -> String {
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default();
-    match lines.next() {
-        Some(next) if first.ends_with(':') => format!("{first} {next}"),
-        _ => first.to_owned(),
-    }
 }
 
 /// A line of "What ran".
