@@ -71,14 +71,14 @@ def run_command(line: str) -> str:
         line: The line, without the prompt.
 
     Returns:
-        The output, without blanks at the ends of its lines.
+        The output, without blanks at the ends of its lines and empty lines at its end.
 
     Raises:
         RuntimeError: If `fasttl` itself fails. An exit status that is not 0 is no failure: some pages show one.
     """
     simple = not NEEDS_SHELL.search(re.sub(r"'[^']*'|\"[^\"$]*\"", "", line))
     output = _in_process(line) if simple and line.startswith("fasttl ") else _in_shell(line)
-    return "".join(row.rstrip() + "\n" for row in output.splitlines())
+    return "".join(row.rstrip() + "\n" for row in output.rstrip().splitlines())
 
 
 def _in_process(line: str) -> str:
