@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from fasttl.trace import Trace
 
+# Findings that a summary has room for.
+FINDINGS = 3
+
 
 class Summary(NamedTuple):
     """Counts over all logs of a trace. As text it is what `print` shows; notebooks show a table.
@@ -50,6 +53,8 @@ class Summary(NamedTuple):
     """Look-ups for each cache of the compiler by their outcome, such as hit or miss."""
     compile_s: float | None
     """Seconds of all compiles of all ranks, backward graphs included; None where no log says."""
+    findings: list[str]
+    """The first findings, the worst first; the table `findings` has all of them."""
     versions: dict[str, list[str]]
     """Versions of torch, Python, CUDA and Triton that the logs name."""
 
@@ -76,8 +81,7 @@ class Summary(NamedTuple):
         ]
         lines += [(f"Cache {layer}", _counts(states, "")) for layer, states in self.cache.items()]
         lines += [(f"Version of {name}", ", ".join(found)) for name, found in self.versions.items()]
-        # Findings, sentences about what costs most, come here when there is a table of them.
-        return lines
+        return lines + [("Finding", sentence) for sentence in self.findings]
 
     def __str__(self) -> str:
         """Give the lines of text."""
@@ -117,6 +121,7 @@ def summary(trace: Trace) -> Summary:
         unfinished=int(frames["unfinished"].sum()),
         cache=_cache(trace.cache),
         compile_s=_sum_of_known([frames["entire_frame_s"], frames["backward_s"]]),
+        findings=trace.findings["sentence"].head(FINDINGS).to_list(),
         versions=_versions(trace),
     )
 

@@ -12,8 +12,6 @@ pub struct GraphBreak {
     pub place: Option<CodePlace>,
     /// What kind of break it is, in a few words.
     pub reason: String,
-    /// The whole reason, from the first word to the link.
-    pub text: String,
     /// What was being traced, where the text says.
     pub while_tracing: Option<String>,
     /// Why this breaks the graph.
@@ -63,7 +61,6 @@ pub fn parse(text: &str) -> GraphBreak {
         found.skips_frame = true;
         body = body.split_once("\n\n").map_or("", |(_, rest)| rest);
     }
-    found.text = body.split_once(LINK).map_or(body, |(reason, _)| reason).trim().to_owned();
     // What happened while one break was handled follows from it.
     let first = body.split_once(SECOND).map_or(body, |(first, _)| first);
     sections(first, &mut found);
@@ -151,7 +148,6 @@ mod tests {
         assert_eq!(found.stack.len(), 2);
         assert_eq!(found.stack[1].0.to_string(), "/job/a b.py:14 in message");
         assert!(!found.skips_frame);
-        assert!(found.text.starts_with("Call to") && found.text.ends_with("Called it"));
     }
 
     #[test]
@@ -160,7 +156,6 @@ mod tests {
         let found = parse(text);
         assert!(found.skips_frame);
         assert_eq!((found.reason.as_str(), found.hints.as_slice()), ("First", ["h".to_owned()].as_slice()));
-        assert!(found.text.contains("Second"));
     }
 
     #[test]

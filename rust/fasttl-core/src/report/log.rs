@@ -18,7 +18,7 @@ use super::places::Place;
 use super::plan::{Content, Planned, plan};
 use super::tree::Tree;
 use super::{Mode, ReportOptions, directory, events, jsonl, provenance, raw_log, twins};
-use crate::analysis::causes::Causes;
+use crate::analysis::causes::{Causes, OfLog};
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
 use crate::analysis::findings::{Finding, Gathered, findings};
@@ -79,9 +79,10 @@ impl Writer<'_> {
         };
         let analysed = || {
             let (compiles, parts) = (compiles(self.trace, log, &view, &metrics), parts(log, &view));
-            let causes = Causes::new(log, &view, &metrics, compiles);
             let file = u32::try_from(number).unwrap_or(u32::MAX);
-            let gathered = Gathered::new((file, log), &view, &metrics, &causes, &parts);
+            let of = OfLog { file, log, bytes: &view, metrics: &metrics };
+            let causes = Causes::new(of, compiles);
+            let gathered = Gathered::new(of, &causes, &parts);
             (causes, parts, gathered)
         };
         let ((causes, parts, gathered), plan) = rayon::join(analysed, planned);

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::breaks::{Break, BreakKey};
+use super::breaks::{Break, BreakKey, each_break};
 use super::groups::{EVIDENCE, Groups, Spread, sum};
-use super::{Causes, Shown, of_logs};
+use super::{OfLog, Shown, of_logs};
+use crate::analysis::compiles::Compiles;
 use crate::error::Result;
 use crate::format::code_place::Owner;
 use crate::tables::{Table, TableBuilder, TableDef};
-use crate::trace::{Log, Trace};
+use crate::trace::Trace;
 
 pub(in crate::analysis) const BREAK_GROUPS: TableDef =
     TableDef { name: "break_groups", about: "a graph break to mend: a reason at a line", build };
@@ -51,22 +52,27 @@ impl Default for Groups<BreakKey, BreakGroup> {
 }
 
 /// The groups of one log.
-pub(crate) fn break_groups(file: u32, log: &Log, causes: &Causes) -> Groups<BreakKey, BreakGroup> {
+pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> Groups<BreakKey, BreakGroup> {
     let mut groups = Groups::default();
-    let mut counted: FxHashSet<(BreakKey, usize)> = FxHashSet::default();
-    for found in &causes.breaks {
-        let Some((spread, at)) = causes.place(file, log, found.compile, found.record) else { continue };
-        let is_new = counted.insert((found.key(), found.compile));
+    // Breaks come compile by compile; a second try tells of the same ones again.
+    let mut counted: (usize, FxHashSet<BreakKey>) = Default::default();
+    each_break(of, all, |found| {
+        let Some(compile) = all.get_at(found.compile) else { return };
+        let Some((spread, at)) = of.place(compile, found.record) else { return };
+        if counted.0 != found.compile {
+            counted = (found.compile, FxHashSet::default());
+        }
+        let is_new = counted.1.insert(found.key());
         groups.add(BreakGroup {
-            first: found.clone(),
-            code_name: causes.compiles.get_at(found.compile).and_then(|compile| compile.name.clone()),
+            code_name: compile.name.clone(),
             count: 1,
             compiles: u64::from(is_new),
             lost_s: found.lost_s.filter(|_| is_new),
             spread,
             evidence: vec![at],
+            first: found,
         });
-    }
+    });
     groups
 }
 
@@ -76,8 +82,13 @@ pub(crate) fn by_owner(group: &BreakGroup) -> impl Ord + use<> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups = of_logs(trace)?.into_iter().map(|(file, log, causes)| break_groups(file, log, &causes));
-    let mut rows = groups.reduce(Groups::merge).map(Groups::into_list).unwrap_or_default();
+    let groups = of_logs(trace, |of, compiles| break_groups(of, &compiles))?;
+    let mut rows = groups
+        .into_iter()
+        .map(|(_, _, groups)| groups)
+        .reduce(Groups::merge)
+        .map(Groups::into_list)
+        .unwrap_or_default();
     rows.sort_by_key(by_owner);
     let own = |r: &'_ BreakGroup| r.first.own.clone();
     TableBuilder::new(&rows)

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{Causes, advice, of_logs};
+use super::{OfLog, advice, of_logs};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
 use crate::format::code_place::{CodePlace, Owner, innermost_own};
 use crate::format::graph_break::{GraphBreak, is_other_restart, parse};
 use crate::format::recompile_reason::blank;
-use crate::tables::{MetricRecords, Row, Table, TableBuilder, TableDef, compile_columns};
+use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
 
 pub(in crate::analysis) const GRAPH_BREAKS: TableDef =
@@ -53,9 +53,9 @@ impl Break {
     }
 }
 
-/// The graph breaks of a log, in the order of its compiles. `bytes` are the log's.
-pub(crate) fn breaks(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, all: &Compiles) -> Vec<Break> {
-    let mut found = Vec::new();
+/// Hands over the graph breaks of a log, in the order of its compiles, one after the other: their texts are long.
+pub(crate) fn each_break(of: OfLog<'_>, all: &Compiles, mut each: impl FnMut(Break)) {
+    let OfLog { log, bytes, metrics, .. } = of;
     for (at, compile) in all.iter().enumerate() {
         let lost = |&at: &usize| metrics.fields(at).float("dynamo_time_before_restart_s");
         let lost_s = compile.metrics.iter().filter_map(lost).reduce(|a, b| a + b);
@@ -63,7 +63,7 @@ pub(crate) fn breaks(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, all: 
             let Some(logged) = log.index.records.get(record) else { continue };
             let text = log.index.payload(logged, bytes).text();
             let said = parse(&String::from_utf8_lossy(&text));
-            found.push(Break { compile: at, record, has_artifact: true, own: own(&said), said, lost_s });
+            each(Break { compile: at, record, has_artifact: true, own: own(&said), said, lost_s });
         }
         // Early releases logged breaks as reasons of restarts only.
         if compile.has_graph_break.is_some() {
@@ -72,10 +72,9 @@ pub(crate) fn breaks(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, all: 
         let restarts = compile.failures.iter().filter(|failure| failure.kind == FailureKind::Restart);
         for restart in restarts.filter(|restart| !is_other_restart(&restart.reason)) {
             let said = parse(&restart.reason);
-            found.push(Break { compile: at, record: restart.record, has_artifact: false, own: None, said, lost_s });
+            each(Break { compile: at, record: restart.record, has_artifact: false, own: None, said, lost_s });
         }
     }
-    found
 }
 
 /// The program's own line that led to a break.
@@ -101,7 +100,11 @@ struct BreakRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let all = of_logs(trace)?;
+    let all = of_logs(trace, |of, compiles| {
+        let mut found = Vec::new();
+        each_break(of, &compiles, |one| found.push(one));
+        (compiles, found)
+    })?;
     let rows: Vec<BreakRow<'_>> = all.iter().flat_map(rows_of).collect();
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
@@ -109,10 +112,12 @@ fn build(trace: &Trace) -> Result<Table> {
     columns(code(builder, |r| r.compile.code())).finish("graph_breaks")
 }
 
-fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = BreakRow<'t>> {
-    causes.breaks.iter().filter_map(|found| {
+type Found = (Compiles, Vec<Break>);
+
+fn rows_of<'t>((file, log, (compiles, breaks)): &'t (u32, &'t Log, Found)) -> impl Iterator<Item = BreakRow<'t>> {
+    breaks.iter().filter_map(|found| {
         let row = Row { file: *file, log, record: log.index.records.get(found.record)? };
-        Some(BreakRow { row, compile: causes.compiles.get_at(found.compile)?, found })
+        Some(BreakRow { row, compile: compiles.get_at(found.compile)?, found })
     })
 }
 

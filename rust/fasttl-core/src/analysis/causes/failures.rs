@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Causes, advice, of_logs};
+use super::{OfLog, advice, of_logs};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
@@ -75,7 +75,8 @@ impl FailureFact {
 }
 
 /// The failures of a log, in the order of its compiles.
-pub(crate) fn failures(log: &Log, metrics: &MetricRecords<'_>, all: &Compiles) -> Vec<FailureFact> {
+pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
+    let OfLog { log, metrics, .. } = of;
     let mut found = Vec::new();
     for (at, compile) in all.iter().enumerate() {
         for failure in &compile.failures {
@@ -155,7 +156,7 @@ struct FailureRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let all = of_logs(trace)?;
+    let all = of_logs(trace, |of, compiles| (failures(of, &compiles), compiles))?;
     let rows: Vec<FailureRow<'_>> = all.iter().flat_map(rows_of).collect();
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
@@ -197,11 +198,13 @@ fn build(trace: &Trace) -> Result<Table> {
         .finish("failures")
 }
 
-fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = FailureRow<'t>> {
-    causes.failures.iter().filter_map(|found| {
+type Found = (Vec<FailureFact>, Compiles);
+
+fn rows_of<'t>((file, log, (failures, compiles)): &'t (u32, &'t Log, Found)) -> impl Iterator<Item = FailureRow<'t>> {
+    failures.iter().filter_map(|found| {
         let at = |record: usize| log.index.records.get(record);
         let row = Row { file: *file, log, record: at(found.record)? };
         let traceback = found.traceback.and_then(at).map(|record| record.offset);
-        Some(FailureRow { row, compile: causes.compiles.get_at(found.compile)?, found, traceback })
+        Some(FailureRow { row, compile: compiles.get_at(found.compile)?, found, traceback })
     })
 }

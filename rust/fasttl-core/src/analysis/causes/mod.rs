@@ -21,7 +21,7 @@ pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 
 use rayon::prelude::*;
 
-use super::compiles::{Compiles, compiles};
+use super::compiles::{Compile, Compiles, compiles};
 use crate::error::Result;
 use crate::tables::MetricRecords;
 use crate::trace::{Log, Trace};
@@ -33,37 +33,55 @@ pub(crate) struct Causes {
     pub(crate) compiles: Compiles,
     /// Its recompiles.
     pub(crate) recompiles: Vec<recompiles::Recompile>,
-    /// Its graph breaks.
-    pub(crate) breaks: Vec<breaks::Break>,
+    /// Its graph breaks, those that are one brought together.
+    pub(crate) breaks: Groups<breaks::BreakKey, BreakGroup>,
     /// Its failures and restarts.
     pub(crate) failures: Vec<failures::FailureFact>,
 }
 
 impl Causes {
-    /// Reads them. `bytes` are the log's.
-    pub(crate) fn new(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, compiles: Compiles) -> Self {
-        let recompiles = recompiles::recompiles(log, bytes, metrics, &compiles);
-        let breaks = breaks::breaks(log, bytes, metrics, &compiles);
-        let failures = failures::failures(log, metrics, &compiles);
+    /// Reads them.
+    pub(crate) fn new(of: OfLog<'_>, compiles: Compiles) -> Self {
+        let recompiles = recompiles::recompiles(of, &compiles);
+        let breaks = break_groups(of, &compiles);
+        let failures = failures::failures(of, &compiles);
         Self { compiles, recompiles, breaks, failures }
-    }
-
-    /// Where something is that record number `at` tells of compile number `compile`.
-    pub(crate) fn place(&self, file: u32, log: &Log, compile: usize, at: usize) -> Option<(Spread, Shown)> {
-        let (compile, record) = (self.compiles.get_at(compile)?, log.index.records.get(at)?);
-        let shown = Shown { file, offset: Some(record.offset), record: Some(at) };
-        Some((Spread::of(file, record.rank.or(log.rank), Some(compile.id)), shown))
     }
 }
 
-/// Those of all logs, each with its number.
-pub(crate) fn of_logs(trace: &Trace) -> Result<Vec<(u32, &Log, Causes)>> {
+/// A log, its number, and what it is read by.
+#[derive(Clone, Copy)]
+pub(crate) struct OfLog<'a> {
+    /// Number of the log: the column `file`.
+    pub(crate) file: u32,
+    /// The log.
+    pub(crate) log: &'a Log,
+    /// Its bytes.
+    pub(crate) bytes: &'a [u8],
+    /// Its metrics records.
+    pub(crate) metrics: &'a MetricRecords<'a>,
+}
+
+impl OfLog<'_> {
+    /// Where something is that record number `at` tells of a compile.
+    fn place(self, compile: &Compile, at: usize) -> Option<(Spread, Shown)> {
+        let record = self.log.index.records.get(at)?;
+        let shown = Shown { file: self.file, offset: Some(record.offset), record: Some(at) };
+        Some((Spread::of(self.file, record.rank.or(self.log.rank), Some(compile.id)), shown))
+    }
+}
+
+/// What `read` makes of each log and its compiles, side by side, each with the log and its number.
+pub(crate) fn of_logs<T: Send>(
+    trace: &Trace,
+    read: impl Fn(OfLog<'_>, Compiles) -> T + Sync,
+) -> Result<Vec<(u32, &Log, T)>> {
     let numbered: Vec<(u32, &Log)> = (0..).zip(&trace.logs).collect();
-    let of_log = |(file, log): (u32, &'_ Log)| {
+    let of_log = |&(file, log): &(u32, &Log)| {
         let view = log.view()?;
-        let metrics = MetricRecords::new(&log.index, &view);
-        Ok((file, Causes::new(log, &view, &metrics, compiles(trace, log, &view, &metrics))))
+        let metrics = &MetricRecords::new(&log.index, &view);
+        Ok(read(OfLog { file, log, bytes: &view, metrics }, compiles(trace, log, &view, metrics)))
     };
-    let causes = numbered.par_iter().map(|&(file, log)| of_log((file, log))).collect::<Result<Vec<_>>>()?;
-    Ok(causes.into_iter().zip(&trace.logs).map(|((file, causes), log)| (file, log, causes)).collect())
+    let found = numbered.par_iter().map(of_log).collect::<Result<Vec<_>>>()?;
+    Ok(numbered.into_iter().zip(found).map(|((file, log), found)| (file, log, found)).collect())
 }

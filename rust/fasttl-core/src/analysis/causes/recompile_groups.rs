@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::groups::{EVIDENCE, Groups, Spread, insert, sum};
 use super::recompiles::Recompile;
-use super::{Causes, Shown, advice, of_logs};
+use super::{Causes, OfLog, Shown, advice, of_logs};
 use crate::error::Result;
 use crate::format::code_place::CodePlace;
 use crate::format::recompile_reason::Cause;
 use crate::tables::{Table, TableBuilder, TableDef};
-use crate::trace::{Log, Trace};
+use crate::trace::Trace;
 
 pub(in crate::analysis) const RECOMPILE_GROUPS: TableDef = TableDef {
     name: "recompile_groups",
@@ -76,7 +76,7 @@ impl RecompileGroup {
             count: 1,
             refused: u64::from(found.refused),
             cost_s: found.cost_s,
-            values: found.values.clone(),
+            values: found.values.to_vec(),
             spread,
             place: reason.and_then(|reason| reason.place.clone()),
             example: reason.map(|reason| reason.guard.clone()),
@@ -140,10 +140,11 @@ impl Default for Groups<GroupKey, RecompileGroup> {
 }
 
 /// The groups of one log.
-pub(crate) fn recompile_groups(file: u32, log: &Log, causes: &Causes) -> Groups<GroupKey, RecompileGroup> {
+pub(crate) fn recompile_groups(of: OfLog<'_>, causes: &Causes) -> Groups<GroupKey, RecompileGroup> {
     let mut groups = Groups::default();
     for found in &causes.recompiles {
-        let Some((spread, at)) = causes.place(file, log, found.compile, found.record) else { continue };
+        let Some(compile) = causes.compiles.get_at(found.compile) else { continue };
+        let Some((spread, at)) = of.place(compile, found.record) else { continue };
         groups.add(RecompileGroup::of(found, spread, at));
     }
     groups
@@ -156,8 +157,13 @@ pub(crate) fn by_cost(a: &RecompileGroup, b: &RecompileGroup) -> std::cmp::Order
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups = of_logs(trace)?.into_iter().map(|(file, log, causes)| recompile_groups(file, log, &causes));
-    let mut rows = groups.reduce(Groups::merge).map(Groups::into_list).unwrap_or_default();
+    let groups = of_logs(trace, |of, compiles| recompile_groups(of, &Causes::new(of, compiles)))?;
+    let mut rows = groups
+        .into_iter()
+        .map(|(_, _, groups)| groups)
+        .reduce(Groups::merge)
+        .map(Groups::into_list)
+        .unwrap_or_default();
     rows.sort_by(by_cost);
     TableBuilder::new(&rows)
         .name("code_name", "Function.", |r| r.code.0.as_deref().map(Cow::Borrowed))

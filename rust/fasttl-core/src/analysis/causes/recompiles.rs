@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{Causes, advice, of_logs};
+use rustc_hash::FxHashSet;
+
+use super::{OfLog, advice, of_logs};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
@@ -33,7 +36,7 @@ pub(crate) struct Recompile {
     /// The guards that they name.
     pub(crate) reasons: Vec<Reason>,
     /// Values of the source of the first reason, over all compiles of the frame, in the order in which they came.
-    pub(crate) values: Vec<String>,
+    pub(crate) values: Arc<[String]>,
     /// Seconds for this compile, its backward included.
     pub(crate) cost_s: Option<f64>,
     /// What was compiled, from an earlier compile of the frame where this one does not say.
@@ -58,15 +61,17 @@ type FrameKey = (u32, Option<i64>);
 /// What a guard is about, and which dimension of it.
 type Subject = (FrameKey, Option<String>, Option<u32>);
 
-/// The recompiles of a log, in its order. `bytes` are the log's.
-pub(crate) fn recompiles(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, all: &Compiles) -> Vec<Recompile> {
+/// The recompiles of a log, in its order.
+pub(crate) fn recompiles(of: OfLog<'_>, all: &Compiles) -> Vec<Recompile> {
+    let OfLog { log, bytes, metrics, .. } = of;
     let mut found: Vec<Recompile> =
         all.iter().enumerate().filter_map(|(at, compile)| one(log, bytes, metrics, (at, compile))).collect();
     let mut codes: BTreeMap<FrameKey, &Compile> = BTreeMap::new();
     for compile in all.iter().filter(|compile| compile.name.is_some()) {
         codes.entry(frame_key(compile)).or_insert(compile);
     }
-    let values = values(log, bytes, all, &found);
+    let values: BTreeMap<Subject, Arc<[String]>> =
+        values(log, bytes, all, &found).into_iter().map(|(subject, values)| (subject, values.into())).collect();
     for recompile in &mut found {
         let Some(compile) = all.get_at(recompile.compile) else { continue };
         let of =
@@ -102,7 +107,7 @@ fn one(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, (at, compile): (usi
     let seconds = [compile.phases.frame_s, compile.phases.backward_s];
     let cost_s = seconds.iter().flatten().copied().reduce(|a, b| a + b);
     let refused = compile.limit_hit;
-    let (values, code) = (Vec::new(), (None, None, None));
+    let (values, code) = (Arc::default(), (None, None, None));
     Some(Recompile { compile: at, record, refused, texts, reasons, values, cost_s, code })
 }
 
@@ -119,7 +124,7 @@ fn forbidden(metrics: &MetricRecords<'_>, at: usize) -> Option<Vec<String>> {
 /// The values that each guarded thing had: what entries wanted and what calls had, as the reasons tell, and what the
 /// guards of the frame's compiles compare with.
 fn values(log: &Log, bytes: &[u8], all: &Compiles, found: &[Recompile]) -> BTreeMap<Subject, Vec<String>> {
-    let mut compared: BTreeMap<FrameKey, Vec<&String>> = BTreeMap::new();
+    let mut compared: BTreeMap<FrameKey, FxHashSet<&String>> = BTreeMap::new();
     for (compile, reason) in each_reason(all, found) {
         let source = reason.source.as_ref().filter(|_| reason.actual.is_none() && reason.guard.contains(" == "));
         compared.entry(frame_key(compile)).or_default().extend(source);
@@ -128,7 +133,7 @@ fn values(log: &Log, bytes: &[u8], all: &Compiles, found: &[Recompile]) -> BTree
     for compile in all.iter() {
         let Some(sources) = compared.get(&frame_key(compile)).filter(|sources| !sources.is_empty()) else { continue };
         for (source, value) in own_constants(log, bytes, compile) {
-            if sources.contains(&&source) {
+            if sources.contains(&source) {
                 keep(values.entry((frame_key(compile), Some(source), None)).or_default(), &value);
             }
         }
@@ -181,7 +186,7 @@ struct RecompileRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let all = of_logs(trace)?;
+    let all = of_logs(trace, |of, compiles| (recompiles(of, &compiles), compiles))?;
     let rows: Vec<RecompileRow<'_>> = all.iter().flat_map(rows_of).collect();
     let builder = compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, r.compile))
         .u64("offset", "Byte at which the record with the reasons starts.", |r| {
@@ -192,12 +197,13 @@ fn build(trace: &Trace) -> Result<Table> {
         .finish("recompiles")
 }
 
+type Found = (Vec<Recompile>, Compiles);
+
 /// A row for each recompile of a log.
-fn rows_of<'t>((file, log, causes): &'t (u32, &'t Log, Causes)) -> impl Iterator<Item = RecompileRow<'t>> {
-    causes.recompiles.iter().filter_map(|found| {
-        let compile = causes.compiles.get_at(found.compile)?;
-        Some(RecompileRow { file: *file, log, compile, found })
-    })
+fn rows_of<'t>((file, log, (found, compiles)): &'t (u32, &'t Log, Found)) -> impl Iterator<Item = RecompileRow<'t>> {
+    found
+        .iter()
+        .filter_map(|found| Some(RecompileRow { file: *file, log, compile: compiles.get_at(found.compile)?, found }))
 }
 
 fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, RecompileRow<'r>> {
@@ -240,7 +246,7 @@ fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, 
         .texts(
             "values",
             "Values that this source had over the compiles of the frame, in order, as reasons and guards tell; 100 at most.",
-            |r| Some(r.found.values.clone()),
+            |r| Some(r.found.values.to_vec()),
         )
         .text("user_code", "The user's source line that the guard is for.", move |r| {
             first(r)?.code.as_deref().map(Cow::Borrowed)

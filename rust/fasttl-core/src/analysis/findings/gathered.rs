@@ -3,8 +3,7 @@
 use crate::analysis::cache::{LookUp, look_ups};
 use crate::analysis::causes::failures::{Event, FailureFact};
 use crate::analysis::causes::{
-    BreakGroup, Causes, EVIDENCE, GroupKey, Groups, RecompileGroup, Shown, Spread, break_groups, breaks,
-    recompile_groups, sum,
+    BreakGroup, Causes, EVIDENCE, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, breaks, recompile_groups, sum,
 };
 use crate::analysis::compiles::Compile;
 use crate::analysis::findings::words::failure_words;
@@ -116,19 +115,11 @@ impl<K: Clone + Eq + std::hash::Hash> Default for Groups<K, Group<K>> {
 }
 
 impl Gathered {
-    /// What is kept of a log, given with its number. `bytes` are the log's.
-    pub(crate) fn new(
-        (file, log): (u32, &Log),
-        bytes: &[u8],
-        metrics: &MetricRecords<'_>,
-        causes: &Causes,
-        parts: &Parts,
-    ) -> Self {
-        let mut kept = Self {
-            recompiles: recompile_groups(file, log, causes),
-            breaks: break_groups(file, log, causes),
-            ..Self::default()
-        };
+    /// What is kept of a log.
+    pub(crate) fn new(read: OfLog<'_>, causes: &Causes, parts: &Parts) -> Self {
+        let OfLog { file, log, bytes, metrics } = read;
+        let mut kept =
+            Self { recompiles: recompile_groups(read, causes), breaks: causes.breaks.clone(), ..Self::default() };
         let of = Of { file, log };
         kept.take_failures(of, causes);
         for compile in causes.compiles.iter() {

@@ -20,14 +20,10 @@ pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
 pub(crate) use words::first_words;
 
-use rayon::prelude::*;
-
-use super::causes::{Causes, Shown, Spread};
-use super::compiles::compiles;
+use super::causes::{Causes, Shown, Spread, of_logs};
 use super::parts::parts;
 use crate::error::Result;
-use crate::tables::MetricRecords;
-use crate::trace::{Log, Trace};
+use crate::trace::Trace;
 
 /// How much a finding asks for a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,16 +124,9 @@ pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
 /// # Errors
 /// A log that changed since it was read.
 pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
-    let numbered: Vec<(u32, &Log)> = (0..).zip(&trace.logs).collect();
-    let of_log = |(file, log): (u32, &'_ Log)| {
-        let view = log.view()?;
-        let metrics = MetricRecords::new(&log.index, &view);
-        let compiles = compiles(trace, log, &view, &metrics);
-        let causes = Causes::new(log, &view, &metrics, compiles);
-        Ok(Gathered::new((file, log), &view, &metrics, &causes, &parts(log, &view)))
-    };
-    let gathered = numbered.par_iter().map(|&numbered| of_log(numbered)).collect::<Result<Vec<_>>>()?;
-    Ok(findings(&gathered.into_iter().reduce(Gathered::merge).unwrap_or_default()))
+    let gathered =
+        of_logs(trace, |of, compiles| Gathered::new(of, &Causes::new(of, compiles), &parts(of.log, of.bytes)))?;
+    Ok(findings(&gathered.into_iter().map(|(_, _, gathered)| gathered).reduce(Gathered::merge).unwrap_or_default()))
 }
 
 #[cfg(test)]
