@@ -18,6 +18,7 @@ from pathlib import Path
 
 import fasttl
 import pyarrow as pa
+from fasttl import _core
 
 DOCS = Path(__file__).resolve().parent
 TARGET = DOCS / "schema.md"
@@ -38,6 +39,12 @@ TYPES = {
     "List(UInt64)": "List(UInt64)",
     "List(List(Int32))": "List(List(Int32))",
     'Timestamp(µs, "UTC")': 'Datetime("us", "UTC")',
+}
+
+# Tables that come from two traces, and what a row of each is.
+OF_TWO = {
+    "diff": "`fasttl.diff(a, b).table`: one row for each difference between two traces, ranks or compiles.",
+    "diff_summary": "`fasttl.diff(a, b).summary`: one row for each aspect, with its verdict.",
 }
 
 INTRODUCTION = """\
@@ -111,13 +118,30 @@ def section(trace: fasttl.Trace, table: str) -> str:
     Raises:
         LookupError: If a column has no meaning, or its type is not in `TYPES`.
     """
+    return columns_section(table, meaning(table), trace.schema(table))
+
+
+def columns_section(table: str, about: str, columns: list[fasttl.Column]) -> str:
+    """Give the part of the document about a table, with its columns.
+
+    Args:
+        table: Name of the table.
+        about: What a row is.
+        columns: Its columns.
+
+    Returns:
+        Heading, meaning and columns.
+
+    Raises:
+        LookupError: If a column has no meaning, or its type is not in `TYPES`.
+    """
     rows = []
-    for column in trace.schema(table):
+    for column in columns:
         if not column.meaning or column.type not in TYPES:
             message = f"{table}.{column.name}: no meaning, or a type that TYPES lacks: {column.type}"
             raise LookupError(message)
         rows.append(f"| `{column.name}` | {cell(column.type)} | {cell(column.meaning)} |")
-    return "\n".join([f"## {table}", "", meaning(table), "", "| column | type | meaning |", "|---|---|---|", *rows])
+    return "\n".join([f"## {table}", "", about, "", "| column | type | meaning |", "|---|---|---|", *rows])
 
 
 def render() -> str:
@@ -130,8 +154,13 @@ def render() -> str:
     if not re.fullmatch(r"\d+", version):
         message = f"pyarrow {pa.__version__} gives no schema_version, but {version!r}"
         raise LookupError(message)
+    of_two = [
+        columns_section(name, OF_TWO[name], [fasttl.Column(*column) for column in columns])
+        for name, columns in _core.describe_diff()
+    ]
+    tables += "".join(f"\n| [`{name}`](#{name}) | {cell(about)} |" for name, about in OF_TWO.items())
     head = INTRODUCTION.format(version=version, types=types, tables=tables)
-    return "\n\n".join([head.rstrip("\n"), *(section(trace, table) for table in trace.tables)]) + "\n"
+    return "\n\n".join([head.rstrip("\n"), *(section(trace, table) for table in trace.tables), *of_two]) + "\n"
 
 
 def main() -> int:

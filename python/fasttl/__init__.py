@@ -22,6 +22,7 @@ from fasttl._core import Report, Table, __version__, build_profile
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from fasttl._diff import Diff, diff
     from fasttl._index import IndexFile, write_index
     from fasttl._load import load
     from fasttl._report import write_report
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "Diff",
     "Explanation",
     "Exported",
     "FasttlError",
@@ -68,6 +70,7 @@ __all__ = [
     "TraceChangedError",
     "TraceNotFoundError",
     "__version__",
+    "diff",
     "load",
     "parser",
     "scan",
@@ -97,6 +100,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("File", "Link", "Parser", "ParserRecord", "parser"), "plugins"),
     **dict.fromkeys(("Column", "Trace"), "trace"),
+    **dict.fromkeys(("Diff", "diff"), "_diff"),
     **dict.fromkeys(("IndexFile", "write_index"), "_index"),
     "Explanation": "queries.explain",
     "Exported": "queries.export",

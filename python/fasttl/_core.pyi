@@ -26,6 +26,8 @@ __all__ = [
     "Visit",
     "__version__",
     "build_profile",
+    "describe_diff",
+    "diff",
     "load",
     "select",
     "write_index",
@@ -439,6 +441,30 @@ class Report:
     @property
     def messages(self) -> list[str]:
         """One line for each input that was unreadable or damaged, naming the file."""
+
+def diff(
+    a: Trace,
+    b: Trace,
+    *,
+    select_a: str,
+    select_b: str,
+    aspects: list[str] | None,
+    min_seconds: float,
+    min_share: float,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Table, Table]:
+    """Compare two traces, or two selections of one; see `fasttl.diff`.
+
+    Returns:
+        The differences, and the result of each aspect.
+
+    Raises:
+        OptionError: A selection is none or names nothing; there is no aspect of a name.
+        TraceChangedError: A log changed since it was read.
+    """
+
+def describe_diff() -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Give both tables of `diff`: name, and name, Arrow type and meaning of each column."""
 
 def load(
     paths: list[str],

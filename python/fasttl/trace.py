@@ -19,10 +19,13 @@ from fasttl.exceptions import OptionError
 from fasttl.queries.face import TraceQueries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
     import pyarrow as pa
 
     from fasttl import _core
+    from fasttl._diff import Diff
     from fasttl._installed_parsers import Broken
     from fasttl._options import PathInput, Progress
     from fasttl._report import ParsersInput, RawLog
@@ -440,6 +443,28 @@ class Trace(TraceQueries):
     def skipped(self) -> list[tuple[str, str]]:
         """Files of the input that were passed over: path, and what they look like."""
         return self._core.skipped
+
+    def diff(self, rank_a: int | None, rank_b: int | None, *, aspects: Iterable[str] | None = None) -> Diff:
+        """Compare two ranks; None stands for logs without a rank. `fasttl.diff` compares more.
+
+        Args:
+            rank_a: The first rank.
+            rank_b: The second.
+            aspects: What is compared, as for `fasttl.diff`; all unless told.
+
+        Raises:
+            OptionError: The trace has no log of a rank, or there is no aspect of a name.
+            TraceChangedError: A log changed since it was loaded.
+
+        Example:
+            >>> import fasttl
+            >>> found = fasttl.load(EXAMPLE).diff(1, 2, aspects=["compiles"])
+            >>> found.table.select("change", "compile_b", "b").rows()
+            [('only b', '2/0', 'late at dist_crash.py:28, ok, 0.080 s')]
+        """
+        from fasttl._diff import ranks  # noqa: PLC0415 - the report command compares nothing
+
+        return ranks(self, rank_a, rank_b, aspects)
 
     def write_report(  # noqa: PLR0913 - the options of one report, all by keyword
         self,

@@ -12,6 +12,7 @@
 mod catalogue;
 mod causes;
 mod common;
+mod diff;
 mod events;
 mod export;
 mod guards;

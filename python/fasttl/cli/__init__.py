@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "report": "Write the report (what is done without a command).",
     "info": "Say what the input holds.",
+    "diff": "Say what differs between two traces, ranks or compiles.",
     "index": "Keep an index beside each log, so that it loads at once.",
     "findings": "Say what stands out, and what to try.",
     "explain": "Say what one compile is, and why it happened.",
@@ -254,7 +255,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
     \b
     Exit status: 0 done; 1 done, but --strict or --strict-compile-id found something;
-    2 wrong use, or nothing could be read; 4 the output could not be written;
+    2 wrong use, or nothing could be read; 3 diff --fail-on found a difference; 4 the output could not be written;
     130 interrupted.""",
 )
 @click.option(

@@ -1,6 +1,7 @@
 //! The extension module `fasttl._core`: hands tables over, maps errors, releases the GIL. No logic lives
 //! here.
 
+mod diff;
 mod errors;
 mod index;
 mod parsers;
@@ -21,6 +22,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// The extension module; `python/fasttl/_core.pyi` documents it.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::diff::{describe_diff, diff};
     #[pymodule_export]
     use super::index::write_index;
     #[pymodule_export]

@@ -7,6 +7,7 @@ pub mod cache;
 mod cache_others;
 pub(crate) mod causes;
 pub(crate) mod compiles;
+pub mod diff;
 mod events;
 pub mod exec_order;
 pub(crate) mod export;

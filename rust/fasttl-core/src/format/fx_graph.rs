@@ -7,6 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
+pub use super::fx_nodes::Node;
+use super::fx_nodes::NodeList;
 use super::payload::md5;
 
 /// What a printed graph holds.
@@ -35,7 +37,28 @@ pub struct Graph {
 /// assert_eq!(a.shape, b.shape);
 /// ```
 pub fn parse(text: &[u8]) -> Option<Graph> {
-    let mut reader = Reader::default();
+    let mut reader = read(text, None)?;
+    reader.graph.shape = md5(&number_devices(&reader.canonical));
+    Some(reader.graph)
+}
+
+/// Reads the printed graph `text` node by node, inputs and returns among them; `None` where there is no `forward` in it.
+///
+/// ```
+/// use fasttl_core::format::fx_graph::nodes;
+///
+/// let a = nodes(b"def forward(self, x):\n    y = x.sin();  x = None\n    return (y,)\n").unwrap();
+/// let b = nodes(b"def forward(self, L_x_):\n    sin = L_x_.sin();  L_x_ = None\n    return (sin,)\n").unwrap();
+/// assert_eq!(a[1].key, b[1].key);
+/// assert_eq!((a[1].call.as_str(), a[1].uses.as_slice()), (".sin", &[0][..]));
+/// ```
+pub fn nodes(text: &[u8]) -> Option<Vec<Node>> {
+    let Reader { canonical, nodes, .. } = read(text, Some(NodeList::default()))?;
+    nodes.map(|nodes| nodes.finish(&number_devices(&canonical)))
+}
+
+fn read(text: &[u8], nodes: Option<NodeList>) -> Option<Reader> {
+    let mut reader = Reader { nodes, ..Reader::default() };
     let mut at = 0;
     let mut statement = Vec::new();
     while at < text.len() {
@@ -43,11 +66,7 @@ pub fn parse(text: &[u8]) -> Option<Graph> {
         at = next_statement(text, at, &mut statement);
         reader.statement(statement.trim_ascii());
     }
-    if reader.forwards == 0 {
-        return None;
-    }
-    reader.graph.shape = md5(&number_devices(&reader.canonical));
-    Some(reader.graph)
+    (reader.forwards > 0).then_some(reader)
 }
 
 /// Appends the next statement to `out`, without comments; it ends at a `;` or at the end of a line outside of brackets.
@@ -101,9 +120,20 @@ struct Reader {
     forwards: usize,
     /// Inputs that the outer signature names, until the body of a joint graph names them one by one.
     bundled: u32,
+    /// The nodes one by one, where they are wanted.
+    nodes: Option<NodeList>,
 }
 
 impl Reader {
+    /// Ends the line of a node that makes variable number `number`.
+    fn end_line(&mut self, call: Option<&str>, text: &[u8], number: Option<usize>) {
+        self.canonical.push(b'\n');
+        if let Some(nodes) = &mut self.nodes {
+            let call = call.or(self.graph.calls.last().map(String::as_str)).unwrap_or_default();
+            nodes.add(call, text, number);
+        }
+    }
+
     fn statement(&mut self, text: &[u8]) {
         let mut text = text;
         // A body may stand on the line of its signature.
@@ -119,7 +149,7 @@ impl Reader {
             }
             self.canonical.extend_from_slice(b"return ");
             self.rename(value);
-            self.canonical.push(b'\n');
+            self.end_line(Some("return"), text, None);
         } else {
             self.assignment(text);
         }
@@ -129,7 +159,8 @@ impl Reader {
     fn forward<'t>(&mut self, signature: &'t [u8]) -> &'t [u8] {
         self.forwards += 1;
         self.variables.clear();
-        self.canonical.extend_from_slice(b"forward\n");
+        self.canonical.extend_from_slice(b"forward");
+        self.end_line(Some("forward"), b"def forward", None);
         let end = closing(signature);
         let mut inputs = split(signature.get(..end).unwrap_or_default(), b',');
         inputs.retain(|input| !input.is_empty() && *input != b"self" && *input != b"*" && *input != b"/");
@@ -148,11 +179,11 @@ impl Reader {
         if name.is_empty() {
             return;
         }
-        self.declare(name);
+        let number = self.declare(name);
         let rest = text.get(name.len()..).unwrap_or_default();
         self.canonical.extend_from_slice(b" input");
         self.canonical.extend_from_slice(rest);
-        self.canonical.push(b'\n');
+        self.end_line(Some("input"), text, Some(number));
         self.graph.placeholders += u32::from(self.forwards == 1);
     }
 
@@ -198,8 +229,8 @@ impl Reader {
             self.canonical.extend_from_slice(kind.trim_ascii());
             self.canonical.extend_from_slice(b" = ");
             self.rename(value);
-            self.canonical.push(b'\n');
-            self.declare(name);
+            let number = self.declare(name);
+            self.end_line(None, text, Some(number));
         }
     }
 
@@ -207,7 +238,7 @@ impl Reader {
     fn node(&mut self, call: String, text: &[u8]) {
         self.graph.calls.push(call);
         self.rename(text);
-        self.canonical.push(b'\n');
+        self.end_line(None, text, None);
     }
 
     /// Appends an expression with its variables as numbers.
@@ -219,7 +250,12 @@ impl Reader {
             if quote.is_none() && is_name(byte) && !byte.is_ascii_digit() && !after_dot {
                 let word = identifier(text.get(at..).unwrap_or_default());
                 match self.variables.get(word) {
-                    Some(number) => self.canonical.extend_from_slice(format!("%{number}").as_bytes()),
+                    Some(number) => {
+                        self.canonical.extend_from_slice(format!("%{number}").as_bytes());
+                        if let Some(nodes) = &mut self.nodes {
+                            nodes.uses(*number);
+                        }
+                    }
                     None => self.canonical.extend_from_slice(word),
                 }
                 at += word.len().max(1);

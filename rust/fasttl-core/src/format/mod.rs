@@ -13,6 +13,7 @@ pub mod event;
 pub mod fields;
 pub mod frame;
 pub mod fx_graph;
+mod fx_nodes;
 pub mod graph_break;
 pub mod guards;
 pub mod json;

@@ -1,0 +1,187 @@
+//! Two sequences side by side: which items are equal, which are on one side only. The work is bounded, since what is
+//! compared comes from logs.
+
+use std::hash::Hash;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use super::DiffOptions;
+
+/// The share of one text of the time for all.
+const SHARE: u32 = 10;
+
+/// How much work may be done.
+pub(super) struct Budget {
+    until: Instant,
+    one: Duration,
+    most: usize,
+}
+
+/// A stretch of both sequences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Equal items.
+    Same(Range<usize>, Range<usize>),
+    /// Items of the first in place of items of the second; one of both may be empty.
+    Other(Range<usize>, Range<usize>),
+}
+
+impl Budget {
+    pub(super) fn new(options: &DiffOptions) -> Self {
+        let until = Instant::now() + options.time;
+        Self { until, one: options.time / SHARE, most: options.most_lines }
+    }
+}
+
+/// Compares two sequences. `None` where what lies between their equal ends is too much, or the time is over.
+pub(super) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Option<Vec<Run>> {
+    let shortest = a.len().min(b.len());
+    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let tail = a.iter().rev().zip(b.iter().rev()).take(shortest - head).take_while(|(a, b)| a == b).count();
+    let (end_a, end_b) = (a.len() - tail, b.len() - tail);
+    let (middle_a, middle_b) = (a.get(head..end_a).unwrap_or_default(), b.get(head..end_b).unwrap_or_default());
+    let mut runs = Vec::new();
+    if head > 0 {
+        runs.push(Run::Same(0..head, 0..head));
+    }
+    if middle_a.is_empty() || middle_b.is_empty() {
+        if !(middle_a.is_empty() && middle_b.is_empty()) {
+            runs.push(Run::Other(head..end_a, head..end_b));
+        }
+    } else {
+        if middle_a.len() + middle_b.len() > budget.most || Instant::now() > budget.until {
+            return None;
+        }
+        runs.extend(between(middle_a, middle_b, budget).into_iter().map(|run| run.moved(head)));
+    }
+    if tail > 0 {
+        runs.push(Run::Same(end_a..a.len(), end_b..b.len()));
+    }
+    Some(runs)
+}
+
+fn between<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Vec<Run> {
+    // Numbers for items: texts are compared once each.
+    let mut numbers: FxHashMap<&T, u32> = FxHashMap::default();
+    let mut number = |item| {
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        *numbers.entry(item).or_insert(next)
+    };
+    let a: Vec<u32> = a.iter().map(&mut number).collect();
+    let b: Vec<u32> = b.iter().map(&mut number).collect();
+    let until = budget.until.min(Instant::now() + budget.one);
+    let mut runs: Vec<Run> = Vec::new();
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &a, &b, Some(until)) {
+        let (of_a, of_b) = (op.old_range(), op.new_range());
+        match (op, runs.last_mut()) {
+            (DiffOp::Equal { .. }, _) => runs.push(Run::Same(of_a, of_b)),
+            // A removal and an insertion beside each other are one piece.
+            (_, Some(Run::Other(last_a, last_b))) => {
+                last_a.end = last_a.end.max(of_a.end);
+                last_b.end = last_b.end.max(of_b.end);
+            }
+            _ => runs.push(Run::Other(of_a, of_b)),
+        }
+    }
+    runs
+}
+
+impl Run {
+    fn moved(self, by: usize) -> Self {
+        let add = |range: Range<usize>| range.start + by..range.end + by;
+        match self {
+            Self::Same(a, b) => Self::Same(add(a), add(b)),
+            Self::Other(a, b) => Self::Other(add(a), add(b)),
+        }
+    }
+}
+
+/// What only one of two sorted lists has, each as often as it has it more than the other.
+pub(super) fn one_sided<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> (Vec<T>, Vec<T>) {
+    a.sort_unstable();
+    b.sort_unstable();
+    let (mut only_a, mut only_b) = (Vec::new(), Vec::new());
+    let (mut a, mut b) = (a.into_iter().peekable(), b.into_iter().peekable());
+    loop {
+        let order = match (a.peek(), b.peek()) {
+            (Some(of_a), Some(of_b)) => of_a.cmp(of_b),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (None, None) => return (only_a, only_b),
+        };
+        match order {
+            std::cmp::Ordering::Less => only_a.extend(a.next()),
+            std::cmp::Ordering::Greater => only_b.extend(b.next()),
+            std::cmp::Ordering::Equal => {
+                a.next();
+                b.next();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(a: &str, b: &str) -> Vec<Run> {
+        let letters = |text: &str| text.chars().collect::<Vec<_>>();
+        compare(&letters(a), &letters(b), &Budget::new(&DiffOptions::default())).unwrap()
+    }
+
+    #[test]
+    fn what_is_equal_and_what_is_not() {
+        assert_eq!(runs("", ""), []);
+        assert_eq!(runs("ab", "ab"), [Run::Same(0..2, 0..2)]);
+        assert_eq!(runs("ab", ""), [Run::Other(0..2, 0..0)]);
+        assert_eq!(runs("abd", "abcd"), [Run::Same(0..2, 0..2), Run::Other(2..2, 2..3), Run::Same(2..3, 3..4)]);
+        assert_eq!(
+            runs("xaybz", "1a2b3"),
+            [
+                Run::Other(0..1, 0..1),
+                Run::Same(1..2, 1..2),
+                Run::Other(2..3, 2..3),
+                Run::Same(3..4, 3..4),
+                Run::Other(4..5, 4..5),
+            ]
+        );
+        assert_eq!(runs("aa", "aaa"), [Run::Same(0..2, 0..2), Run::Other(2..2, 2..3)]);
+    }
+
+    #[test]
+    fn too_much_is_not_begun() {
+        let options = DiffOptions { most_lines: 10, ..DiffOptions::default() };
+        let (a, b): (Vec<u32>, Vec<u32>) = ((0..20).collect(), (100..120).collect());
+        assert_eq!(compare(&a, &b, &Budget::new(&options)), None);
+        // Equal ends cost nothing.
+        let longer: Vec<u32> = (0..20).chain([7]).chain(0..20).collect();
+        let shorter: Vec<u32> = (0..20).chain(0..20).collect();
+        assert!(compare(&longer, &shorter, &Budget::new(&options)).is_some());
+    }
+
+    #[test]
+    fn hostile_sequences_end_in_time() {
+        let options = DiffOptions { time: Duration::from_secs(1), ..DiffOptions::default() };
+        let n = 19_000_u32;
+        let hostile: [(Vec<u32>, Vec<u32>); 4] = [
+            ((0..n).collect(), (0..n).rev().collect()),
+            ((0..n).map(|i| i % 2).collect(), (0..n).map(|i| i % 3).collect()),
+            ((0..n).map(|i| i % 7).collect(), (0..n).map(|i| i * i % 7).collect()),
+            (vec![0; n as usize], (0..n).map(|i| u32::from(i % 5 == 0)).collect()),
+        ];
+        for (a, b) in hostile {
+            let begun = Instant::now();
+            assert!(compare(&a, &b, &Budget::new(&options)).is_some());
+            assert!(begun.elapsed() < Duration::from_secs(10));
+        }
+    }
+
+    #[test]
+    fn sets_count_what_comes_several_times() {
+        assert_eq!(one_sided(vec![3, 1, 1], vec![1, 2]), (vec![1, 3], vec![2]));
+        assert_eq!(one_sided(vec![1, 1], vec![1, 1]), (vec![], vec![]));
+    }
+}
