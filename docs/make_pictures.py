@@ -89,6 +89,8 @@ def terminal(name: str) -> str:
         typed = line.startswith("$ ") or typing
         console.print(Text(line, style="bold bright_white" if typed else ""), overflow="fold")
         typing = typed and line.endswith("\\")
+    # Else the frame cuts what hangs below the last line.
+    console.print()
     # The form of rich loads a font from the network, which pictures in pages must not.
     form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
     form = re.sub(r"<!-- .*? -->\s*", "", form)
