@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import subprocess
 import sys
 
 import fasttl
@@ -267,3 +268,13 @@ def test_every_runnable_is_a_python_program(shared):
             compile(trace.text(row), f"{folder.name} {row['rank']} {row['compile_id']}", "exec")
         count += runnables.height
     assert count > 50
+
+
+def test_the_runnable_of_a_real_log_runs_where_torch_is(data, run, tmp_path):
+    pytest.importorskip("torch", reason="runs the graph itself")
+    result = run("extract", data("hello"), "--kind", "fx_graph_runnable")
+    assert result.exit_code == 0
+    script = tmp_path / "repro.py"
+    script.write_text(result.stdout)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{OfLog, advice, of_logs};
+use super::{OfLog, advice, of_logs, sum};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
 use crate::format::guards::{Guard, parse};
-use crate::format::kind::Kind;
 use crate::format::recompile_reason::{Cause, Reason, plain, reasons, texts};
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
@@ -104,8 +103,7 @@ fn one(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, (at, compile): (usi
             .or_else(|| Some((*compile.metrics.first()?, vec![compile.recompile_reason.clone()?])))?,
     };
     let reasons = texts.iter().flat_map(|text| reasons(text)).collect();
-    let seconds = [compile.phases.frame_s, compile.phases.backward_s];
-    let cost_s = seconds.iter().flatten().copied().reduce(|a, b| a + b);
+    let cost_s = sum(compile.phases.frame_s, compile.phases.backward_s);
     let refused = compile.limit_hit;
     let (values, code) = (Arc::default(), (None, None, None));
     Some(Recompile { compile: at, record, refused, texts, reasons, values, cost_s, code })
@@ -163,7 +161,7 @@ fn keep(seen: &mut Vec<String>, value: &str) {
 fn own_constants(log: &Log, bytes: &[u8], compile: &Compile) -> Vec<(String, String)> {
     let guards = compile.guard_texts().iter().filter_map(|&at| log.index.records.get(at));
     let mut found = Vec::new();
-    for record in guards.filter(|record| record.kind.is(Kind::DynamoCppGuardsStr)) {
+    for record in guards {
         let text = log.index.payload(record, bytes).text();
         let text = String::from_utf8_lossy(&text);
         let equal = |guard: &Guard<'_>| guard.kind == Some("EQUALS_MATCH");

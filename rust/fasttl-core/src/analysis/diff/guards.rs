@@ -1,7 +1,6 @@
 //! Guards, as a set: their order differs from process to process.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::Aspect;
 use super::compiles::count_row;
@@ -9,6 +8,7 @@ use super::lines::one_sided;
 use super::noise::plain_guard;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
+use crate::format::guards::{Guard, parse};
 
 /// Characters of a source.
 const LONGEST_SOURCE: usize = 500;
@@ -79,70 +79,22 @@ fn lines(half: &Half<'_>, at: usize, sheet: &mut Sheet) -> Option<Vec<GuardLine>
     Some(guard_lines(&String::from_utf8_lossy(&text)))
 }
 
-/// The leaves of a tree of guards. A line is `| ` for each level, `+- `, then a manager with its source, or a guard.
-pub(super) fn guard_lines(text: &str) -> Vec<GuardLine> {
-    let mut found: Vec<GuardLine> = Vec::new();
-    // The source of the manager at each level that is open, the level beside it: as long as the tree is deep.
-    let mut open: Vec<(usize, Arc<str>)> = Vec::new();
-    for line in text.lines() {
-        let node = line.trim_start_matches("| ");
-        let depth = (line.len() - node.len()) / 2;
-        let Some(node) = node.strip_prefix("+- ") else {
-            if node.starts_with("Guard latency") || node.starts_with("TREE_GUARD_MANAGER") || node.trim().is_empty() {
-                continue;
-            }
-            // A value with line feeds goes on.
-            if let Some(last) = found.last_mut() {
-                last.check += "\n";
-                last.check += node;
-            }
-            continue;
-        };
-        while open.last().is_some_and(|(level, _)| *level >= depth) {
-            open.pop();
-        }
-        let above = open.last().map_or_else(|| "".into(), |(_, source)| Arc::clone(source));
-        match node.split_once(": ") {
-            Some((kind, check)) if is_kind(kind) => {
-                found.push(GuardLine { source: above.to_string(), kind: kind.to_owned(), check: check.to_owned() });
-            }
-            _ => {
-                let source = node.split_once("source=").map(|(_, rest)| rest);
-                let source = source.map(|rest| rest.split_once(", accessed_by=").map_or(rest, |(source, _)| source));
-                open.push((depth, source.map_or(above, |source| short(source).into())));
-            }
-        }
-    }
-    for line in &mut found {
-        line.check = plain_guard(without_code(&line.check).trim_end());
-    }
-    found
+/// The guards that a text prints with their conditions, in a form that two processes share.
+fn guard_lines(text: &str) -> Vec<GuardLine> {
+    let line = |guard: &Guard<'_>| {
+        Some(GuardLine {
+            source: short(guard.manager.source.unwrap_or_default()),
+            kind: guard.kind?.to_owned(),
+            check: plain_guard(guard.code?),
+        })
+    };
+    parse(text).guards.iter().filter_map(line).collect()
 }
 
 /// A source that many guards may stand below: not more of it than tells it from others.
 fn short(source: &str) -> String {
     let end = source.char_indices().nth(LONGEST_SOURCE).map_or(source.len(), |(at, _)| at);
     plain_guard(source.get(..end).unwrap_or(source))
-}
-
-fn is_kind(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-}
-
-/// The check without the code behind it that it comes from; that says where, and moves when the code is edited.
-fn without_code(check: &str) -> &str {
-    let mut quote = None;
-    for (at, c) in check.char_indices() {
-        match (c, quote) {
-            ('"' | '\'', None) => quote = Some(c),
-            (_, Some(open)) if open == c => quote = None,
-            ('#', None) if check.get(..at).is_some_and(|before| before.ends_with("  ")) => {
-                return check.get(..at).unwrap_or(check).trim_end();
-            }
-            _ => {}
-        }
-    }
-    check
 }
 
 #[cfg(test)]
@@ -173,8 +125,5 @@ mod tests {
         assert_eq!(guard_lines("no tree"), []);
         let several = "+- LAMBDA_GUARD: f('a\nb')  # x\n| +- X_Y: 1";
         assert_eq!(guard_lines(several), [line("", "LAMBDA_GUARD", "f('a\nb')"), line("", "X_Y", "1")]);
-        assert_eq!(guard_lines(&"| ".repeat(100_000)), []);
-        let deep: String = (0..2000).map(|n| "| ".repeat(n) + "+- GuardManager: source=s\n").collect();
-        assert_eq!(guard_lines(&deep), []);
     }
 }

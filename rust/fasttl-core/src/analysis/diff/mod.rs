@@ -22,12 +22,14 @@ mod tables;
 
 use std::time::Duration;
 
+use rayon::prelude::*;
+
 pub use selector::{Selector, Who};
 pub use sheet::{Change, Difference, Finding, Spot};
 pub use tables::{diff_table, summary_table};
 
 use super::ranks::Verdict;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::job::Job;
 use crate::trace::Trace;
 use lines::Budget;
@@ -181,7 +183,7 @@ pub fn diff(a: Side<'_>, b: Side<'_>, options: &DiffOptions, job: &Job) -> Resul
     let single = (a.selector.compile.is_some(), b.selector.compile.is_some());
     if single.0 != single.1 {
         let text = "a compile is named on one side only: name one on both, or on none";
-        return Err(crate::error::Error::new(crate::error::ErrorKind::Option, text));
+        return Err(Error::new(ErrorKind::Option, text));
     }
     let mut sheet = Sheet::new(options);
     if single.0 {
@@ -214,8 +216,6 @@ fn compare_logs(
     (budget, options): (&Budget, &DiffOptions),
     sheet: &mut Sheet,
 ) {
-    use rayon::prelude::*;
-
     let pairs =
         if one { align::in_order(a.compiles.len(), b.compiles.len()) } else { compiles::match_up(a, b, budget) };
     config::versions(a, b, sheet);
