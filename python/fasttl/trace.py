@@ -112,8 +112,8 @@ class Trace(TraceQueries):
 
         Example:
             >>> import fasttl
-            >>> fasttl.load("tests/data/processes").recompiles.select("cause", "source", "expected", "actual").rows()
-            [('size', 'x', '3', '4')]
+            >>> fasttl.load(EXAMPLE).recompiles.is_empty()  # this job compiled each function once
+            True
         """
         return self.table("recompiles")
 
@@ -190,8 +190,8 @@ class Trace(TraceQueries):
 
         Example:
             >>> import fasttl
-            >>> fasttl.load("tests/data/fail_backend").findings["sentence"][0][:44]
-            'The compile of `f` (fail_backend.py:14) fail'
+            >>> fasttl.load(EXAMPLE).findings.select("kind", "ranks").rows()[0]
+            ('failed compiles', [1])
         """
         return self.table("findings")
 

@@ -3,14 +3,9 @@
 The facts are those of the programs that wrote the logs, from the index of the traces.
 """
 
-from functools import cache
-from pathlib import Path
-
-import fasttl
 import polars as pl
 import pytest
-
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
+from real_traces import TRACES, loaded
 
 pytestmark = pytest.mark.shared
 
@@ -52,11 +47,6 @@ VERDICTS = {
     # Rank 1 dies in 1/0 and never comes to 2/0; rank 0 ends inside of 2/0, and may have recompiled later.
     "dist_crash": "dsuusuuuu",
 }
-
-
-@cache
-def loaded(name):
-    return fasttl.load(TRACES / name)
 
 
 def differences(name, aspect):

@@ -2,13 +2,10 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
-import fasttl
 import polars as pl
 import pytest
-
-TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"
+from real_traces import TRACES, loaded
 
 # What the index gives no count for.
 UNCOUNTED = ("torch214_recompiles", "torch214_dist_diverge_order")
@@ -29,11 +26,6 @@ def counts():
         name: (int(logs), int(size.replace(",", "")), int(records.replace(",", "")))
         for name, logs, size, records in row.findall(text)
     }
-
-
-@cache
-def loaded(name):
-    return fasttl.load(TRACES / name)
 
 
 def errors(trace):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-import polars as pl
 
-from fasttl import _core
+import fasttl
 from fasttl._diff import MIN_SECONDS, MIN_SHARE, SHOWN_ROWS, Chosen, Diff, compare
-from fasttl._inputs import Request, input_paths
+from fasttl._display import count_text
 from fasttl.cli._common import EXIT_MATCHED, QuickCommand, progress_bar, read_size, threads_option
-from fasttl.cli._output import FORMATS, Section, render
-from fasttl.trace import Trace
+from fasttl.cli._frames import frame_section
+from fasttl.cli._output import FORMATS, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from fasttl.cli._output import Section
+    from fasttl.trace import Trace
 
 SECTIONS = ("summary", "differences")
 CSV_SECTION = "differences"
@@ -154,8 +154,12 @@ def diff(  # noqa: PLR0913 - one parameter for each flag
     if len(paths) < MOST_PATHS and selections[0] == selections[1]:
         message = "nothing to compare: give a second path, or --ranks, --compiles, or --a and --b"
         raise click.UsageError(message)
-    requests = [Request(input_paths(path), None, latest, threads, max_unpacked) for path in (paths or (None,))]
-    traces = [_read(request) for request in requests]
+    traces = []
+    for path in paths or (None,):
+        with progress_bar("Reading") as progress:
+            traces.append(
+                fasttl.load(path, latest=latest, threads=threads, max_unpacked=max_unpacked, progress=progress)
+            )
     sides = [_side(trace, text) for trace, text in zip((traces[0], traces[-1]), selections, strict=True)]
     found = compare(*sides, aspects=aspects or None, min_seconds=min_seconds, min_share=min_share)
     if layout == "text":
@@ -163,7 +167,7 @@ def diff(  # noqa: PLR0913 - one parameter for each flag
     else:
         wanted = names or ((CSV_SECTION,) if layout == "csv" else SECTIONS)
         sections = describe(found, whole=layout in {"json", "csv"})
-        click.echo(render([section for section in sections if section.name in wanted], layout), nl=False)
+        show([section for section in sections if section.name in wanted], layout)
     return EXIT_MATCHED if fail_on and not found.same else 0
 
 
@@ -183,21 +187,6 @@ def _selections(select_a: str | None, select_b: str | None, ranks: str | None, c
     return f"{prefix}{parts[0]}", f"{prefix}{parts[1]}"
 
 
-def _read(request: Request) -> Trace:
-    with progress_bar("Reading") as progress:
-        core = _core.load(
-            request.paths,
-            ranks=request.ranks,
-            latest=request.latest,
-            verify=True,
-            threads=request.threads,
-            max_unpacked=request.max_unpacked,
-            use_index=True,
-            progress=progress,
-        )
-    return Trace(core, request, verified=True)
-
-
 def _side(trace: Trace, selection: str) -> Chosen:
     words = ", ".join(trace.inputs)
     return Chosen(trace, selection, f"{words} {selection}" if selection else words)
@@ -211,17 +200,8 @@ def describe(found: Diff, *, whole: bool) -> list[Section]:
         >>> [section.name for section in describe(fasttl.load(EXAMPLE).diff(1, 2), whole=True)]
         ['summary', 'differences']
     """
-    summary = found.summary.select(
-        pl.col("aspect", "verdict").cast(pl.String), "differences", "sentence", pl.col("unknown").list.join("; ")
-    )
-    table = found.table.with_columns(pl.col("aspect", "change", "compile_a", "compile_b").cast(pl.String))
-    if not whole:
-        table = table.select(PEOPLE_SEE)
+    table = found.table if whole else found.table.select(PEOPLE_SEE)
     return [
-        Section("summary", f"{found.sides[0]} and {found.sides[1]}", (*summary.columns,), _rows(summary)),
-        Section("differences", f"{table.height:,} differences", (*table.columns,), _rows(table)),
+        frame_section("summary", f"{found.sides[0]} and {found.sides[1]}", found.summary),
+        frame_section("differences", count_text(table.height, "difference"), table),
     ]
-
-
-def _rows(frame: pl.DataFrame) -> Sequence[tuple[str | int | float | None, ...]]:
-    return frame.rows()

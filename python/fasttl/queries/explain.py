@@ -57,7 +57,7 @@ class Explanation(NamedTuple):
     Example:
         >>> import fasttl
         >>> print(fasttl.load(EXAMPLE).explain("1/0", rank=1).headline)
-        1/0 `step` on rank 1: error, first compile of its frame, 0.05 s
+        1/0 `step` on rank 1: error, first compile of its frame, 0.07 s
     """
 
     compile_id: str

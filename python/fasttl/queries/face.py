@@ -111,9 +111,9 @@ class TraceQueries:
 
         Example:
             >>> import fasttl
-            >>> explanation = fasttl.load("tests/data/processes").explain("0/1")
-            >>> print(explanation.parts[1].lines[1])
-            Cause: size of `x`: wanted 3, got 4
+            >>> explanation = fasttl.load(EXAMPLE).explain("2/0", rank=0)
+            >>> print(explanation.headline)
+            2/0 `late` on rank 0: unfinished when the log ends, first compile of its frame
         """
         from fasttl.queries.explain import explain  # noqa: PLC0415 - as above
 
