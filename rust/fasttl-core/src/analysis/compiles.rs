@@ -65,6 +65,11 @@ impl CacheState {
         }
     }
 
+    /// The answer of that name, as the log writes it.
+    fn named(name: &str) -> Option<Self> {
+        [Self::Hit, Self::Miss, Self::Bypass].into_iter().find(|state| state.name() == name)
+    }
+
     fn with(before: Option<Self>, now: Self) -> Self {
         match before {
             Some(before) if before != now => Self::Mixed,
@@ -180,6 +185,7 @@ pub struct Compile {
     reasons: Option<usize>,
     graphs: Vec<usize>,
     guard_texts: Vec<usize>,
+    hashes: Vec<(usize, bool)>,
     errors: Vec<usize>,
     ended: bool,
 }
@@ -289,6 +295,7 @@ impl Compile {
             reasons: None,
             graphs: Vec::new(),
             guard_texts: Vec::new(),
+            hashes: Vec::new(),
             errors: Vec::new(),
             ended: false,
         }
@@ -318,15 +325,12 @@ impl Compile {
     }
 
     fn artifact(&mut self, name: &str, at: usize) {
-        let state = match name.rsplit_once("_cache_").map(|(_, state)| state) {
-            Some("hit") => Some(CacheState::Hit),
-            Some("miss") => Some(CacheState::Miss),
-            Some("bypass") => Some(CacheState::Bypass),
-            _ => None,
-        };
+        let state = name.rsplit_once("_cache_").and_then(|(_, state)| CacheState::named(state));
         match (name, state) {
             ("dynamo_graph_break_reason", _) => self.breaks.push(at),
             ("recompile_reasons", _) => self.reasons = Some(at),
+            // Early releases had one name for all answers.
+            ("fx_graph_cache_hash" | "aotautograd_cache_hash", _) => self.hashes.push((at, name.starts_with("fx"))),
             ("fx_graph_runnable", _) => self.has_reproducer = true,
             ("dynamo_error" | "eager_compile_backwards_failure", _) => self.errors.push(at),
             ("fx_graph_cache_hit" | "fx_graph_cache_miss" | "fx_graph_cache_bypass", Some(state)) => {
@@ -377,6 +381,14 @@ fn fill(
     {
         compile.recompile_reason =
             recompile_reason::texts(&log.index.payload(reasons, bytes).text()).into_iter().next();
+    }
+    for (at, is_fx) in compile.hashes.clone() {
+        let Some(record) = record(at) else { continue };
+        let payload = log.index.payload(record, bytes).text();
+        let state = json::member(&payload, b"cache_state").and_then(json::unescape);
+        let Some(state) = state.and_then(|state| CacheState::named(&state)) else { continue };
+        let cache = if is_fx { &mut compile.fx_cache } else { &mut compile.aot_cache };
+        *cache = Some(CacheState::with(*cache, state));
     }
     outcome(compile, &all, tells_breaks);
 }
@@ -462,6 +474,11 @@ impl Compile {
     /// What was compiled.
     pub fn code(&self) -> CodeRef<'_> {
         (self.name.as_deref(), self.file.as_deref(), self.line)
+    }
+
+    /// The same, as texts of its own.
+    pub(crate) fn code_owned(&self) -> (Option<String>, Option<String>, Option<i64>) {
+        (self.name.clone(), self.file.clone(), self.line)
     }
 
     /// Records of its `dynamo_graph_break_reason` artifacts.

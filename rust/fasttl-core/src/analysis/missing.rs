@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compiles::{CacheState, Compile, FailureKind, compiles};
 use super::frames::compile_key;
+use super::versions::versions;
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::kind::Kind;
@@ -25,6 +26,8 @@ struct Known<'a> {
     compile: &'a Compile,
     names: &'a FxHashSet<&'a str>,
     log: &'a Log,
+    /// Whether the log is about exports.
+    exports: bool,
 }
 
 impl Known<'_> {
@@ -53,6 +56,8 @@ impl Known<'_> {
             Some("the compile failed before")
         } else if compile.skipped {
             Some("the frame was skipped: it runs as it is")
+        } else if self.exports && compile.metrics.is_empty() {
+            Some("it was compiled for export: that ends with the graph, and its metrics are logged without an id")
         } else {
             None
         }
@@ -76,11 +81,15 @@ const AOT_GRAPHS: [&str; 4] = ["aot_inference_graph", "aot_forward_graph", "aot_
 
 const UNKNOWN: &str = "the log does not tell";
 
-/// What could be there: its name, and the likely reason why it is not; `None` where it is not to be expected.
-type Rule = (&'static str, fn(&Known<'_>) -> Option<&'static str>);
+/// What could be there: its name, the first PyTorch 2.x that writes it, and the likely reason why it is not; `None` where
+/// it is not to be expected.
+type Rule = (&'static str, u32, fn(&Known<'_>) -> Option<&'static str>);
+
+/// The release that a log is taken for which does not name one: later ones do.
+const OLDEST: u32 = 6;
 
 const RULES: &[Rule] = &[
-    ("dynamo_start", |known| {
+    ("dynamo_start", 3, |known| {
         Some(
             known
                 .end()
@@ -88,58 +97,60 @@ const RULES: &[Rule] = &[
                 .unwrap_or("the record was lost, or it was compiled for export"),
         )
     }),
-    ("recompile_reasons", |known| {
+    ("recompile_reasons", 5, |known| {
         // Where the earlier compiles failed there is no entry that could turn a call away.
         known.compile.is_recompile().then_some(
             "no earlier entry was there to turn the call away: earlier compiles of the frame failed, or were dropped",
         )
     }),
-    ("dynamo_output_graph", |known| {
+    ("dynamo_output_graph", 3, |known| {
         Some(known.end().unwrap_or(match known.compile.ops {
             Some(0) => "there is nothing to run: the graph is empty",
             _ => UNKNOWN,
         }))
     }),
-    ("dynamo_cpp_guards_str", |known| Some(known.end().unwrap_or(UNKNOWN))),
-    ("compilation_metrics", |known| {
+    ("dynamo_cpp_guards_str", 4, |known| Some(known.end().unwrap_or(UNKNOWN))),
+    ("compilation_metrics", 4, |known| {
         Some(known.end().unwrap_or("code that is loaded from a package or a precompile cache has none"))
     }),
-    ("aot graphs", |known| {
+    ("aot graphs", 3, |known| {
         let reason = known.end().unwrap_or("the backend does not use AOTAutograd (such as eager)");
         (known.has("dynamo_output_graph") && !known.has_aot_graph()).then_some(reason)
     }),
-    ("inductor_output_code", |known| {
+    ("inductor_output_code", 3, |known| {
         let reason = known.end().unwrap_or("the backend does not use Inductor (such as aot_eager)");
         known.has_aot_graph().then_some(reason)
     }),
-    ("before_pre_grad_graph", |known| {
+    ("before_pre_grad_graph", 8, |known| {
         from_cache(known, known.compile.aot_cache, "the result came from the AOTAutograd cache")
     }),
-    ("torch._functorch.config", |known| {
+    ("torch._functorch.config", 7, |known| {
         from_cache(known, known.compile.aot_cache, "the result came from the AOTAutograd cache")
     }),
-    ("before_post_grad_graph", |known| {
+    ("before_post_grad_graph", 8, |known| {
         from_cache(known, known.compile.fx_cache, "the code came from the FX graph cache")
     }),
-    ("inductor_collective_schedule", |known| {
+    ("inductor_collective_schedule", 9, |known| {
         let from_cache = known.compile.fx_cache == Some(CacheState::Hit);
         let reason = if from_cache {
             "the code came from the FX graph cache, which keeps no schedule"
         } else {
             "the graph has no collective"
         };
-        known.is_inductor().then_some(reason)
+        known.is_inductor().then(|| known.end().unwrap_or(reason))
     }),
-    ("inductor_runtime_and_tensor_meta", |known| {
+    ("inductor_runtime_and_tensor_meta", 9, |known| {
         let from_cache = known.compile.fx_cache == Some(CacheState::Hit);
         let reason =
             if from_cache { "the code came from the FX graph cache" } else { "it is logged with LOG_TLPARSE=1 only" };
-        known.is_inductor().then_some(reason)
+        known.is_inductor().then(|| known.end().unwrap_or(reason))
     }),
-    ("inductor_provenance_tracking_node_mappings", |known| {
-        known.is_inductor().then_some("it is logged with INDUCTOR_PROVENANCE=1 or TORCH_COMPILE_DEBUG=1 only")
+    ("inductor_provenance_tracking_node_mappings", 9, |known| {
+        known
+            .is_inductor()
+            .then(|| known.end().unwrap_or("it is logged with INDUCTOR_PROVENANCE=1 or TORCH_COMPILE_DEBUG=1 only"))
     }),
-    ("bwd_compilation_metrics", |known| {
+    ("bwd_compilation_metrics", 6, |known| {
         known.has("aot_backward_graph").then_some(
             "the backward was compiled together with the forward, came from a cache, or was not called while the log was written",
         )
@@ -185,15 +196,23 @@ fn of_log(trace: &Trace, log: &Log) -> Result<(Vec<Compile>, Lacks)> {
     let present = present(log);
     let none = FxHashSet::default();
     let compiles = compiles(trace, log, &view, &metrics).into_list();
+    let exports = log.index.records.iter().any(|r| r.kind.is(Kind::Export) || r.kind.is(Kind::ExportedProgram));
+    let release = release(versions(log, &view).pytorch.as_deref()).unwrap_or(OLDEST);
     let mut lacks = Vec::new();
     // What only ran was compiled elsewhere.
     for (at, compile) in compiles.iter().enumerate().filter(|(_, compile)| compile.was_compiled()) {
         let names = present.get(&(compile.generation, compile.id)).unwrap_or(&none);
-        let known = Known { compile, names, log };
-        let missing = RULES.iter().filter(|(name, _)| !known.has(name));
-        lacks.extend(missing.filter_map(|(name, rule)| Some((at, *name, rule(&known)?))));
+        let known = Known { compile, names, log, exports };
+        let missing = RULES.iter().filter(|(name, since, _)| *since <= release && !known.has(name));
+        lacks.extend(missing.filter_map(|(name, _, rule)| Some((at, *name, rule(&known)?))));
     }
     Ok((compiles, lacks))
+}
+
+/// The `n` of a version `2.n…`.
+fn release(version: Option<&str>) -> Option<u32> {
+    let rest = version?.strip_prefix("2.")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 fn build(trace: &Trace) -> Result<Table> {

@@ -84,6 +84,12 @@ pub fn traceback(text: &str) -> Vec<(CodePlace, Option<String>)> {
     for line in text.split('\n') {
         if let Some(place) = frame_line(line) {
             frames.push((place, None));
+        } else if !line.starts_with("    ") && !line.is_empty() && is_open(&frames) {
+            // A function's name may hold a line feed.
+            if let Some(function) = frames.last_mut().and_then(|(place, _)| place.function.as_mut()) {
+                function.push('\n');
+                function.push_str(line);
+            }
         } else if line.starts_with("    ") {
             // Carets under the source line are not kept.
             if let Some((_, code @ None)) = frames.last_mut() {
@@ -96,9 +102,21 @@ pub fn traceback(text: &str) -> Vec<(CodePlace, Option<String>)> {
     frames
 }
 
-/// Reads `  File "<file>", line <n>, in <function>`.
+/// Whether the last frame has a function and, so far, no source line.
+fn is_open(frames: &[(CodePlace, Option<String>)]) -> bool {
+    frames.last().is_some_and(|(place, code)| place.function.is_some() && code.is_none())
+}
+
+/// The program's frames that the text of an error ends with: those behind `from user code:`, or behind `Found from :`.
+pub fn user_frames(text: &str) -> Vec<(CodePlace, Option<String>)> {
+    let behind = ["from user code:", "Found from :"].iter().find_map(|label| text.rsplit_once(label));
+    behind.map(|(_, frames)| traceback(frames)).unwrap_or_default()
+}
+
+/// Reads `  File "<file>", line <n>, in <function>`; the first of several may stand a blank further to the right.
 fn frame_line(line: &str) -> Option<CodePlace> {
-    let rest = line.strip_prefix("  File \"")?;
+    let rest = line.strip_prefix("  ")?;
+    let rest = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix("File \"")?;
     let (file, rest) = rest.rsplit_once("\", line ")?;
     let (number, function) = match rest.split_once(", in ") {
         Some((number, function)) => (number, Some(function.to_owned())),
@@ -108,9 +126,10 @@ fn frame_line(line: &str) -> Option<CodePlace> {
 }
 
 /// The innermost frame of the program's own code; else of a library's; else the innermost.
-pub fn innermost_own<'a>(frames: impl DoubleEndedIterator<Item = &'a CodePlace> + Clone) -> Option<&'a CodePlace> {
-    let of = |owner| frames.clone().rev().find(|place| Owner::of(&place.file) == owner);
-    of(Owner::User).or_else(|| of(Owner::Library)).or_else(|| frames.clone().next_back())
+pub fn innermost_own(frames: &[(CodePlace, Option<String>)]) -> Option<&CodePlace> {
+    let places = || frames.iter().map(|(place, _)| place).rev();
+    let of = |owner| places().find(|place| Owner::of(&place.file) == owner);
+    of(Owner::User).or_else(|| of(Owner::Library)).or_else(|| places().next())
 }
 
 #[cfg(test)]
@@ -161,12 +180,27 @@ mod tests {
     }
 
     #[test]
+    fn names_with_line_feeds_and_the_end_of_an_error_are_read() {
+        let frames = traceback("  File \"a.py\", line 3, in new\nline\ttab\n    print(1)\n\nTraceback\n");
+        assert_eq!(frames.len(), 1);
+        assert_eq!(
+            (frames[0].0.function.as_deref(), frames[0].1.as_deref()),
+            (Some("new\nline\ttab"), Some("print(1)"))
+        );
+        let error =
+            "x\nfrom user code:\n   File \"a.py\", line 41, in f\n    op()\n  File \"b.py\", line 8, in g\n\nSet X=1";
+        let places: Vec<String> = user_frames(error).iter().map(|(place, _)| place.to_string()).collect();
+        assert_eq!(places, ["a.py:41 in f", "b.py:8 in g"]);
+        assert!(user_frames("no such thing").is_empty());
+    }
+
+    #[test]
     fn the_programs_own_line_comes_before_a_librarys() {
-        let place = |file: &str| CodePlace { file: file.to_owned(), ..CodePlace::default() };
+        let place = |file: &str| (CodePlace { file: file.to_owned(), ..CodePlace::default() }, None);
         let frames = [place("/job/a.py"), place("/x/site-packages/scipy/b.py"), place("/x/site-packages/torch/c.py")];
-        assert_eq!(innermost_own(frames.iter()).unwrap().file, "/job/a.py");
-        assert_eq!(innermost_own(frames[1..].iter()).unwrap().file, "/x/site-packages/scipy/b.py");
-        assert_eq!(innermost_own(frames[2..].iter()).unwrap().file, "/x/site-packages/torch/c.py");
-        assert_eq!(innermost_own([].iter()), None);
+        assert_eq!(innermost_own(&frames).unwrap().file, "/job/a.py");
+        assert_eq!(innermost_own(&frames[1..]).unwrap().file, "/x/site-packages/scipy/b.py");
+        assert_eq!(innermost_own(&frames[2..]).unwrap().file, "/x/site-packages/torch/c.py");
+        assert_eq!(innermost_own(&[]), None);
     }
 }

@@ -160,7 +160,6 @@ fn split(text: &str) -> Vec<&str> {
         match (quote, byte) {
             (Some(_), b'\\') => at += 1,
             (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => {}
             (None, b'\'' | b'"') if comment.is_none() => quote = Some(byte),
             (None, b'(' | b'[' | b'{') if comment.is_none() => depth += 1,
             (None, b')' | b']' | b'}') if comment.is_none() => depth = depth.saturating_sub(1),
@@ -212,7 +211,8 @@ fn reason(entry: Option<CompileId>, text: &str) -> Reason {
     let code =
         said.user.and_then(|place| place.code).or(comment.filter(|_| user.is_none() && said.framework.is_none()));
     let code = code.map(str::to_owned).filter(|code| !code.is_empty());
-    let place = user.or_else(|| CodePlace::parse(said.framework?));
+    // A place in PyTorch is where the guard was made, and nothing of the program.
+    let place = user;
     let hint = said.hint.map(str::to_owned);
     let mut found = Reason {
         entry,
@@ -289,7 +289,8 @@ fn tensor(reason: &mut Reason, rest: &str) {
             Some((expected, actual)) => (expected, Some(actual)),
             None => (values, None),
         };
-        reason.expected = Some(expected.trim().to_owned());
+        let expected = expected.trim();
+        reason.expected = Some(expected.strip_prefix("requires_grad=").unwrap_or(expected).to_owned());
         reason.actual = actual.map(|actual| actual.trim().to_owned());
     }
 }
@@ -490,7 +491,7 @@ mod tests {
         assert_eq!(found.hint.as_deref(), Some("a; b"));
         assert_eq!(found.pattern, "alpha == #");
         let framework = only("3/1: self.lr == 0.05  # (_dynamo/output_graph.py:3375 in f)");
-        assert_eq!(framework.place.unwrap().line, Some(3375));
+        assert_eq!(framework.place, None);
         assert_eq!(framework.code, None);
     }
 

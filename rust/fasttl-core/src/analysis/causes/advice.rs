@@ -1,6 +1,7 @@
 //! What to try, by cause. The advice is PyTorch's own, from its documentation and the hints in its messages.
 
 use super::recompiles::Recompile;
+use crate::format::code_place::Owner;
 use crate::format::recompile_reason::Cause;
 
 /// What to try against a recompile.
@@ -92,8 +93,15 @@ pub(crate) fn of_cause(cause: Cause, source: Option<&str>, dimension: Option<u32
     }
 }
 
-/// What to try against a graph break: PyTorch's hints, each a sentence; else what holds for all.
-pub(crate) fn of_break(hints: &[String]) -> String {
+/// What to try against a graph break: PyTorch's hints, each a sentence; else what holds for all. What PyTorch's own
+/// code does is not for the user to change.
+pub(crate) fn of_break(hints: &[String], owner: Option<Owner>) -> String {
+    if owner == Some(Owner::Framework) {
+        return "The break is in code of PyTorch or of Python itself. Keep the line that leads there out of compiled code \
+            (torch.compiler.disable), or compile what it calls instead; or leave it: what stands before and behind it is \
+            compiled all the same."
+            .to_owned();
+    }
     let useful: Vec<&str> = hints.iter().map(String::as_str).filter(|hint| !is_request(hint)).collect();
     match useful.as_slice() {
         [] => "Move what cannot be traced out of the compiled function; torch.compile(fullgraph=True) names each such place \
@@ -105,7 +113,7 @@ pub(crate) fn of_break(hints: &[String]) -> String {
 
 /// A hint that asks the user to write to PyTorch's developers.
 fn is_request(hint: &str) -> bool {
-    ["Please report an issue", "Please file an issue"].iter().any(|start| hint.starts_with(start))
+    ["lease report an issue to PyTorch", "lease file an issue to PyTorch"].iter().any(|words| hint.contains(words))
 }
 
 /// What to try against a failed compile of a class of error.

@@ -51,9 +51,10 @@ impl Default for Groups<BreakKey, BreakGroup> {
     }
 }
 
-/// The groups of one log.
-pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> Groups<BreakKey, BreakGroup> {
+/// The groups of one log, and the numbers of the compiles whose frame runs as it is because of a break.
+pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> (Groups<BreakKey, BreakGroup>, FxHashSet<usize>) {
     let mut groups = Groups::default();
+    let mut fell_back = FxHashSet::default();
     // Breaks come compile by compile; a second try tells of the same ones again.
     let mut counted: (usize, FxHashSet<BreakKey>) = Default::default();
     each_break(of, all, |found| {
@@ -61,6 +62,9 @@ pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> Groups<BreakKey, Br
         let Some((spread, at)) = of.place(compile, found.record) else { return };
         if counted.0 != found.compile {
             counted = (found.compile, FxHashSet::default());
+        }
+        if found.said.skips_frame {
+            fell_back.insert(found.compile);
         }
         let is_new = counted.1.insert(found.key());
         groups.add(BreakGroup {
@@ -73,7 +77,7 @@ pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> Groups<BreakKey, Br
             first: found,
         });
     });
-    groups
+    (groups, fell_back)
 }
 
 /// Those in the program's own code first, then the most frequent.
@@ -82,7 +86,7 @@ pub(crate) fn by_owner(group: &BreakGroup) -> impl Ord + use<> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups = of_logs(trace, |of, compiles| break_groups(of, &compiles))?;
+    let groups = of_logs(trace, |of, compiles| break_groups(of, &compiles).0)?;
     let mut rows = groups
         .into_iter()
         .map(|(_, _, groups)| groups)

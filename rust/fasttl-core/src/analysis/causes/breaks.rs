@@ -49,7 +49,7 @@ impl Break {
 
     /// What to try.
     pub(crate) fn advice(&self) -> String {
-        advice::of_break(&self.said.hints)
+        advice::of_break(&self.said.hints, self.owner())
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn each_break(of: OfLog<'_>, all: &Compiles, mut each: impl FnMut(Bre
 
 /// The program's own line that led to a break.
 fn own(said: &GraphBreak) -> Option<(CodePlace, Option<String>)> {
-    let place = innermost_own(said.stack.iter().map(|(place, _)| place)).or(said.place.as_ref())?;
+    let place = innermost_own(&said.stack).or(said.place.as_ref())?;
     let line = said.stack.iter().rev().find(|(of, _)| of == place);
     Some((place.clone(), line.and_then(|(_, text)| text.clone())))
 }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{OfLog, advice, of_logs};
+use super::{Code, OfLog, advice, code_ref, frame_codes, of_logs};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
-use crate::format::code_place::Owner;
+use crate::format::code_place::{CodePlace, Owner, innermost_own, user_frames};
 use crate::format::kind::Kind;
-use crate::tables::{MetricRecords, Row, Table, TableBuilder, TableDef, compile_columns};
+use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
 
 pub(in crate::analysis) const FAILURES: TableDef =
@@ -45,6 +45,8 @@ pub(crate) struct FailureFact {
     pub(crate) compile: usize,
     /// The record that tells of it.
     pub(crate) record: usize,
+    /// What was compiled, from an earlier compile of the frame where this one does not say.
+    pub(crate) code: Code,
     /// The record of the traceback.
     pub(crate) traceback: Option<usize>,
     /// What happened.
@@ -53,7 +55,9 @@ pub(crate) struct FailureFact {
     pub(crate) error: Option<String>,
     /// The message.
     pub(crate) reason: String,
-    /// Where in the program.
+    /// The line of the program.
+    pub(crate) own: Option<CodePlace>,
+    /// The line that the log names; it may be PyTorch's.
     pub(crate) place: Option<(String, Option<i64>)>,
     /// How far the compile had come.
     pub(crate) stage: Option<&'static str>,
@@ -77,6 +81,7 @@ impl FailureFact {
 /// The failures of a log, in the order of its compiles.
 pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
     let OfLog { log, metrics, .. } = of;
+    let codes = frame_codes(all);
     let mut found = Vec::new();
     for (at, compile) in all.iter().enumerate() {
         for failure in &compile.failures {
@@ -87,10 +92,13 @@ pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
                 FailureKind::Failure => Event::Failure,
             };
             let ended = event != Event::Restart;
+            let traceback = compile.errors().first().copied().filter(|_| ended);
             found.push(FailureFact {
                 compile: at,
                 record: failure.record,
-                traceback: compile.errors().first().copied().filter(|_| ended),
+                code: codes.of(compile),
+                own: own(of, traceback, &failure.reason, failure.place.as_ref()),
+                traceback,
                 event,
                 error: failure.error.clone(),
                 reason: failure.reason.clone(),
@@ -100,32 +108,53 @@ pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
                 suppressed: fields.get("config_suppress_errors").filter(|_| ended).and_then(truth),
             });
         }
-        backward(metrics, (at, compile), &mut found);
+        backward(of, (at, compile), &mut found);
     }
     found
 }
 
 /// Failures of the compile of a backward graph: its metrics say so, or a traceback of its own.
-fn backward(metrics: &MetricRecords<'_>, (at, compile): (usize, &Compile), found: &mut Vec<FailureFact>) {
+fn backward(of: OfLog<'_>, (at, compile): (usize, &Compile), found: &mut Vec<FailureFact>) {
     for &record in &compile.backward {
-        let fields = metrics.fields(record);
+        let fields = of.metrics.fields(record);
         let (error, reason) = (fields.shown("fail_type"), fields.shown("fail_reason").unwrap_or_default());
         if error.is_none() && reason.is_empty() {
             continue;
         }
+        let place = fields.text("fail_user_frame_filename").map(|file| (file, fields.int("fail_user_frame_lineno")));
+        let traceback = compile.errors().last().copied();
         found.push(FailureFact {
             compile: at,
             record,
-            traceback: compile.errors().last().copied(),
+            code: compile.code_owned(),
+            own: own(of, traceback, &reason, place.as_ref()),
+            traceback,
             event: Event::Backward,
             error,
             reason,
-            place: fields.text("fail_user_frame_filename").map(|file| (file, fields.int("fail_user_frame_lineno"))),
+            place,
             stage: Some("backward"),
             lost_s: fields.float("duration_us").map(|us| us / 1e6),
             suppressed: fields.get("config_suppress_errors").and_then(truth),
         });
     }
+}
+
+/// The innermost line of the program's own, from the traceback, from the message, or from what the metrics name.
+fn own(
+    of: OfLog<'_>,
+    traceback: Option<usize>,
+    reason: &str,
+    place: Option<&(String, Option<i64>)>,
+) -> Option<CodePlace> {
+    let record = traceback.and_then(|at| of.log.index.records.get(at));
+    let text = record.map(|record| of.log.index.payload(record, of.bytes).text()).unwrap_or_default();
+    let mut frames = user_frames(&String::from_utf8_lossy(&text));
+    if frames.is_empty() {
+        frames = user_frames(reason);
+    }
+    let named = place.map(|(file, line)| CodePlace { file: file.clone(), line: *line, function: None });
+    innermost_own(&frames).cloned().or(named)
 }
 
 fn truth(value: &[u8]) -> Option<bool> {
@@ -161,7 +190,7 @@ fn build(trace: &Trace) -> Result<Table> {
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
         .time("time", "When it was logged.", |r| r.row.record.time_us());
-    code(builder, |r| r.compile.code())
+    code(builder, |r| code_ref(&r.found.code))
         .name(
             "event",
             "restart (a try was started over), failure, backward failure, or limit (refused after too many recompiles).",
@@ -178,11 +207,15 @@ fn build(trace: &Trace) -> Result<Table> {
             "How far it came: dynamo (no graph yet), backend (a graph was handed over), after aot (AOTAutograd had made its graphs), or backward.",
             |r| r.found.stage.map(Cow::Borrowed),
         )
-        .name("user_file", "File of the line that failed or broke the graph.", |r| {
+        .name("user_file", "File of the innermost line of the program's own code that led to it.", |r| {
+            r.found.own.as_ref().map(|place| Cow::Borrowed(place.file.as_str()))
+        })
+        .i64("user_line", "That line.", |r| r.found.own.as_ref()?.line)
+        .name("fail_file", "File of the line that failed or broke the graph, as the log names it; it may be PyTorch's.", |r| {
             r.found.place.as_ref().map(|(file, _)| Cow::Borrowed(file.as_str()))
         })
-        .i64("user_line", "That line.", |r| r.found.place.as_ref()?.1)
-        .name("owner", "Whose file that is: user, library, or framework.", |r| {
+        .i64("fail_line", "That line.", |r| r.found.place.as_ref()?.1)
+        .name("fail_owner", "Whose file that is: user, library, or framework.", |r| {
             r.found.place.as_ref().map(|(file, _)| Cow::Borrowed(Owner::of(file).name()))
         })
         .f64("lost_s", "Seconds of work that were lost.", |r| r.found.lost_s)

@@ -20,8 +20,9 @@ pub(crate) use groups::{EVIDENCE, Groups, Spread, sum};
 pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::compiles::{Compile, Compiles, compiles};
+use super::compiles::{CodeRef, Compile, Compiles, compiles};
 use crate::error::Result;
 use crate::tables::MetricRecords;
 use crate::trace::{Log, Trace};
@@ -35,6 +36,8 @@ pub(crate) struct Causes {
     pub(crate) recompiles: Vec<recompiles::Recompile>,
     /// Its graph breaks, those that are one brought together.
     pub(crate) breaks: Groups<breaks::BreakKey, BreakGroup>,
+    /// Compiles whose frame runs as it is because of a break, by their numbers.
+    pub(crate) fell_back: FxHashSet<usize>,
     /// Its failures and restarts.
     pub(crate) failures: Vec<failures::FailureFact>,
 }
@@ -43,9 +46,9 @@ impl Causes {
     /// Reads them.
     pub(crate) fn new(of: OfLog<'_>, compiles: Compiles) -> Self {
         let recompiles = recompiles::recompiles(of, &compiles);
-        let breaks = break_groups(of, &compiles);
+        let (breaks, fell_back) = break_groups(of, &compiles);
         let failures = failures::failures(of, &compiles);
-        Self { compiles, recompiles, breaks, failures }
+        Self { compiles, recompiles, breaks, fell_back, failures }
     }
 }
 
@@ -68,6 +71,39 @@ impl OfLog<'_> {
         let record = self.log.index.records.get(at)?;
         let shown = Shown { file: self.file, offset: Some(record.offset), record: Some(at) };
         Some((Spread::of(self.file, record.rank.or(self.log.rank), Some(compile.id)), shown))
+    }
+}
+
+/// Function, file and first line of what was compiled.
+pub(crate) type Code = (Option<String>, Option<String>, Option<i64>);
+
+fn code_ref((name, file, line): &Code) -> CodeRef<'_> {
+    (name.as_deref(), file.as_deref(), *line)
+}
+
+/// What stays the same over the compiles of one code frame.
+type FrameKey = (u32, Option<i64>);
+
+const fn frame_key(compile: &Compile) -> FrameKey {
+    (compile.generation, compile.id.frame_id)
+}
+
+/// The code of each frame: a compile that was refused does not name it.
+struct FrameCodes<'a>(FxHashMap<FrameKey, &'a Compile>);
+
+fn frame_codes(all: &Compiles) -> FrameCodes<'_> {
+    let mut codes = FxHashMap::default();
+    for compile in all.iter().filter(|compile| compile.name.is_some()) {
+        codes.entry(frame_key(compile)).or_insert(compile);
+    }
+    FrameCodes(codes)
+}
+
+impl FrameCodes<'_> {
+    /// That of a compile, from another of its frame where it does not say.
+    fn of(&self, compile: &Compile) -> Code {
+        let named = if compile.name.is_some() { Some(compile) } else { self.0.get(&frame_key(compile)).copied() };
+        named.unwrap_or(compile).code_owned()
     }
 }
 

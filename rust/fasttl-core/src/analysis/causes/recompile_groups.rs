@@ -1,10 +1,11 @@
 //! Recompiles of one function for one reason brought together, over all logs; and table `recompile_groups`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use super::groups::{EVIDENCE, Groups, Spread, insert, sum};
+use super::groups::{EVIDENCE, Groups, Spread, sum};
 use super::recompiles::Recompile;
-use super::{Causes, OfLog, Shown, advice, of_logs};
+use super::{Causes, Code, OfLog, Shown, advice, of_logs};
 use crate::error::Result;
 use crate::format::code_place::CodePlace;
 use crate::format::recompile_reason::Cause;
@@ -26,23 +27,21 @@ const VALUES: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct RecompileGroup {
     /// Function, file, first line.
-    pub(crate) code: (Option<String>, Option<String>, Option<i64>),
+    pub(crate) code: Code,
     /// What was other.
     pub(crate) cause: Cause,
     /// The guard, blanked.
     pub(crate) pattern: Option<String>,
     /// How user code reaches what was other.
     pub(crate) source: Option<String>,
-    /// The dimensions concerned, in order.
-    pub(crate) dimensions: Vec<i32>,
     /// How many recompiles.
     pub(crate) count: u64,
     /// How many of them were refused.
     pub(crate) refused: u64,
     /// Seconds for all of them.
     pub(crate) cost_s: Option<f64>,
-    /// The values seen.
-    pub(crate) values: Vec<String>,
+    /// The values seen, for each dimension concerned, in order.
+    pub(crate) values: BTreeMap<Option<u32>, Vec<String>>,
     /// Where they were.
     pub(crate) spread: Spread,
     /// The user's line of the first.
@@ -59,24 +58,16 @@ pub(crate) type GroupKey = (Option<String>, Option<String>, Option<i64>, Cause, 
 impl RecompileGroup {
     /// A group of one.
     fn of(found: &Recompile, spread: Spread, at: Shown) -> Self {
-        let (reason, cause) = (found.first(), found.cause());
-        let source = reason.and_then(|reason| reason.source.clone());
-        // Each entry of the frame names the dimension that did not fit it.
-        let alike = found.reasons.iter().filter(|reason| reason.cause == cause && reason.source == source);
-        let mut dimensions = Vec::new();
-        for dimension in alike.filter_map(|reason| i32::try_from(reason.dimension?).ok()) {
-            insert(&mut dimensions, dimension);
-        }
+        let reason = found.first();
         Self {
             code: found.code.clone(),
-            cause,
+            cause: found.cause(),
             pattern: reason.map(|reason| reason.pattern.clone()),
-            source,
-            dimensions,
+            source: reason.and_then(|reason| reason.source.clone()),
             count: 1,
             refused: u64::from(found.refused),
             cost_s: found.cost_s,
-            values: found.values.to_vec(),
+            values: found.values.iter().map(|(dimension, values)| (*dimension, values.to_vec())).collect(),
             spread,
             place: reason.and_then(|reason| reason.place.clone()),
             example: reason.map(|reason| reason.guard.clone()),
@@ -93,34 +84,36 @@ impl RecompileGroup {
         self.count += other.count;
         self.refused += other.refused;
         self.cost_s = sum(self.cost_s, other.cost_s);
-        for value in other.values {
-            if self.values.len() < VALUES && !self.values.contains(&value) {
-                self.values.push(value);
+        for (dimension, values) in other.values {
+            let seen = self.values.entry(dimension).or_default();
+            for value in values {
+                if seen.len() < VALUES && !seen.contains(&value) {
+                    seen.push(value);
+                }
             }
-        }
-        for dimension in other.dimensions {
-            insert(&mut self.dimensions, dimension);
         }
         self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
         self.spread.merge(other.spread);
     }
 
+    /// The dimensions concerned.
+    pub(crate) fn dimensions(&self) -> Vec<u32> {
+        self.values.keys().flatten().copied().collect()
+    }
+
     /// What to try.
     pub(crate) fn advice(&self) -> String {
-        let dimension = match self.dimensions.as_slice() {
-            [one] => u32::try_from(*one).ok(),
-            _ => None,
-        };
-        let mut text = match (self.dimensions.as_slice(), &self.source) {
+        let dimensions = self.dimensions();
+        let mut text = match (dimensions.as_slice(), &self.source) {
             ([_, _, ..], Some(source)) if self.cause == Cause::Size => {
-                let all: Vec<String> = self.dimensions.iter().map(ToString::to_string).collect();
+                let all: Vec<String> = dimensions.iter().map(ToString::to_string).collect();
                 format!(
                     "Mark the dimensions {} of `{source}` as dynamic before the call with torch._dynamo.mark_dynamic, or \
                      compile with dynamic=True.",
                     all.join(", ")
                 )
             }
-            _ => advice::of_cause(self.cause, self.source.as_deref(), dimension),
+            (one, source) => advice::of_cause(self.cause, source.as_deref(), one.first().copied()),
         };
         if self.refused > 0 || self.count >= MANY {
             text += " Where a large function is compiled again for a small part of it, break the graph on purpose around \
@@ -156,6 +149,13 @@ pub(crate) fn by_cost(a: &RecompileGroup, b: &RecompileGroup) -> std::cmp::Order
     (b.refused > 0).cmp(&(a.refused > 0)).then(cost(b).total_cmp(&cost(a))).then(b.count.cmp(&a.count))
 }
 
+/// The values as texts, with their dimension where there are several.
+fn labelled(values: &BTreeMap<Option<u32>, Vec<String>>) -> Vec<String> {
+    let label =
+        |dimension: &Option<u32>| dimension.filter(|_| values.len() > 1).map(|n| format!("{n}: ")).unwrap_or_default();
+    values.iter().flat_map(|(of, values)| values.iter().map(move |value| format!("{}{value}", label(of)))).collect()
+}
+
 fn build(trace: &Trace) -> Result<Table> {
     let groups = of_logs(trace, |of, compiles| recompile_groups(of, &Causes::new(of, compiles)))?;
     let mut rows = groups
@@ -174,11 +174,17 @@ fn build(trace: &Trace) -> Result<Table> {
             r.pattern.as_deref().map(Cow::Borrowed)
         })
         .text("source", "How user code reaches what was other.", |r| r.source.as_deref().map(Cow::Borrowed))
-        .ints("dimensions", "Dimensions concerned, from 0.", |r| Some(r.dimensions.clone()))
+        .ints("dimensions", "Dimensions concerned, from 0.", |r| {
+            Some(r.dimensions().into_iter().filter_map(|n| i32::try_from(n).ok()).collect())
+        })
         .u64("count", "Recompiles, the refused ones among them.", |r| Some(r.count))
         .u64("refused", "How many of them were refused at the recompile limit.", |r| Some(r.refused))
         .f64("cost_s", "Seconds for all of them; null where the log does not say.", |r| r.cost_s)
-        .texts("values", "Values that were seen, in order; 100 at most.", |r| Some(r.values.clone()))
+        .texts(
+            "values",
+            "Values that were seen, in order, 100 at most of a dimension; of several dimensions as `0: 3`.",
+            |r| Some(labelled(&r.values)),
+        )
         .texts("compile_ids", "Their compile ids, each once; 100 at most.", |r| Some(r.spread.compile_ids.clone()))
         .ints("ranks", "Ranks on which they were; logs without a rank are not among them.", |r| {
             Some(r.spread.ranks.clone())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{OfLog, advice, of_logs, sum};
+use super::{Code, FrameKey, OfLog, advice, code_ref, frame_codes, frame_key, of_logs, sum};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
@@ -34,12 +34,13 @@ pub(crate) struct Recompile {
     pub(crate) texts: Vec<String>,
     /// The guards that they name.
     pub(crate) reasons: Vec<Reason>,
-    /// Values of the source of the first reason, over all compiles of the frame, in the order in which they came.
-    pub(crate) values: Arc<[String]>,
+    /// What the source of the first reason had over all compiles of the frame, in the order in which it came: for each
+    /// dimension that did not fit an entry, that of the first reason first.
+    pub(crate) values: Vec<(Option<u32>, Arc<[String]>)>,
     /// Seconds for this compile, its backward included.
     pub(crate) cost_s: Option<f64>,
     /// What was compiled, from an earlier compile of the frame where this one does not say.
-    pub(crate) code: (Option<String>, Option<String>, Option<i64>),
+    pub(crate) code: Code,
 }
 
 impl Recompile {
@@ -48,14 +49,25 @@ impl Recompile {
         self.reasons.first()
     }
 
+    /// The dimensions of the reasons that are about the same as the first, each once; one `None` where none is about a
+    /// dimension.
+    fn alike(&self) -> impl Iterator<Item = Option<u32>> + use<> {
+        let first = self.first();
+        let alike = |reason: &&Reason| first.is_some_and(|f| f.cause == reason.cause && f.source == reason.source);
+        let mut dimensions: Vec<Option<u32>> = Vec::new();
+        for reason in self.reasons.iter().filter(alike) {
+            if !dimensions.contains(&reason.dimension) {
+                dimensions.push(reason.dimension);
+            }
+        }
+        dimensions.into_iter()
+    }
+
     /// Why, in a word.
     pub(crate) fn cause(&self) -> Cause {
         self.first().map_or(if self.refused { Cause::Limit } else { Cause::Other }, |reason| reason.cause)
     }
 }
-
-/// What stays the same over the compiles of one code frame.
-type FrameKey = (u32, Option<i64>);
 
 /// What a guard is about, and which dimension of it.
 type Subject = (FrameKey, Option<String>, Option<u32>);
@@ -65,26 +77,21 @@ pub(crate) fn recompiles(of: OfLog<'_>, all: &Compiles) -> Vec<Recompile> {
     let OfLog { log, bytes, metrics, .. } = of;
     let mut found: Vec<Recompile> =
         all.iter().enumerate().filter_map(|(at, compile)| one(log, bytes, metrics, (at, compile))).collect();
-    let mut codes: BTreeMap<FrameKey, &Compile> = BTreeMap::new();
-    for compile in all.iter().filter(|compile| compile.name.is_some()) {
-        codes.entry(frame_key(compile)).or_insert(compile);
-    }
+    let codes = frame_codes(all);
     let values: BTreeMap<Subject, Arc<[String]>> =
         values(log, bytes, all, &found).into_iter().map(|(subject, values)| (subject, values.into())).collect();
     for recompile in &mut found {
         let Some(compile) = all.get_at(recompile.compile) else { continue };
-        let of =
-            if compile.name.is_some() { compile } else { codes.get(&frame_key(compile)).copied().unwrap_or(compile) };
-        recompile.code = (of.name.clone(), of.file.clone(), of.line);
-        if let Some(subject) = recompile.first().map(|reason| subject(compile, reason)) {
-            recompile.values = values.get(&subject).cloned().unwrap_or_default();
-        }
+        recompile.code = codes.of(compile);
+        recompile.values = recompile
+            .alike()
+            .map(|dimension| {
+                let source = recompile.first().and_then(|reason| reason.source.clone());
+                (dimension, values.get(&(frame_key(compile), source, dimension)).cloned().unwrap_or_default())
+            })
+            .collect();
     }
     found
-}
-
-fn frame_key(compile: &Compile) -> FrameKey {
-    (compile.generation, compile.id.frame_id)
 }
 
 fn subject(compile: &Compile, reason: &Reason) -> Subject {
@@ -105,7 +112,7 @@ fn one(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, (at, compile): (usi
     let reasons = texts.iter().flat_map(|text| reasons(text)).collect();
     let cost_s = sum(compile.phases.frame_s, compile.phases.backward_s);
     let refused = compile.limit_hit;
-    let (values, code) = (Arc::default(), (None, None, None));
+    let (values, code) = (Vec::new(), (None, None, None));
     Some(Recompile { compile: at, record, refused, texts, reasons, values, cost_s, code })
 }
 
@@ -164,7 +171,8 @@ fn own_constants(log: &Log, bytes: &[u8], compile: &Compile) -> Vec<(String, Str
     for record in guards {
         let text = log.index.payload(record, bytes).text();
         let text = String::from_utf8_lossy(&text);
-        let equal = |guard: &Guard<'_>| guard.kind == Some("EQUALS_MATCH");
+        // Sizes and numbers that became symbols are compared by lambdas.
+        let equal = |guard: &Guard<'_>| matches!(guard.kind, Some("EQUALS_MATCH" | "LAMBDA_GUARD"));
         for condition in parse(&text).guards.iter().filter(|guard| equal(guard)).filter_map(|guard| guard.code) {
             for reason in reasons(condition) {
                 if let (Some(source), Some(value)) = (reason.source, reason.expected) {
@@ -191,8 +199,7 @@ fn build(trace: &Trace) -> Result<Table> {
             r.log.index.records.get(r.found.record).map(|record| record.offset)
         })
         .time("time", "When that was logged.", |r| r.log.index.records.get(r.found.record)?.time_us());
-    columns(code(builder, |r| (r.found.code.0.as_deref(), r.found.code.1.as_deref(), r.found.code.2)))
-        .finish("recompiles")
+    columns(code(builder, |r| code_ref(&r.found.code))).finish("recompiles")
 }
 
 type Found = (Vec<Recompile>, Compiles);
@@ -243,8 +250,8 @@ fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, 
     builder
         .texts(
             "values",
-            "Values that this source had over the compiles of the frame, in order, as reasons and guards tell; 100 at most.",
-            |r| Some(r.found.values.to_vec()),
+            "Values that this source had in this dimension over the compiles of the frame, in order, as reasons and guards tell; 100 at most.",
+            |r| Some(r.found.values.first().map(|(_, values)| values.to_vec()).unwrap_or_default()),
         )
         .text("user_code", "The user's source line that the guard is for.", move |r| {
             first(r)?.code.as_deref().map(Cow::Borrowed)

@@ -8,6 +8,9 @@ use crate::format::code_place::Owner;
 pub(super) const KIND: FindingKind =
     FindingKind { name: "graph breaks", about: "A line of the program breaks the graph, and why.", find };
 
+/// Less time than this is not worth a word.
+const WORTH_S: f64 = 0.005;
+
 fn find(gathered: &Gathered) -> Vec<Finding> {
     gathered.breaks.clone().into_list().into_iter().map(finding).collect()
 }
@@ -21,10 +24,12 @@ fn finding(group: BreakGroup) -> Finding {
             format!("The graph breaks in {}, called from {}", inside.map(at).unwrap_or_default(), at(place))
         }
         (Some(place), _) => format!("The graph breaks at {}", at(place)),
-        (None, Some(name)) => format!("The graph breaks in `{}`", short(name)),
-        (None, None) => "The graph breaks".to_owned(),
+        (None, _) => "The graph breaks".to_owned(),
     };
     sentence += &format!(", in {}{}", count(group.compiles, "compile"), on_ranks(&group.spread.ranks));
+    if let (None, Some(name)) = (own, &group.code_name) {
+        sentence += &format!(" ({}`{}`)", if group.compiles > 1 { "the first of " } else { "of " }, short(name));
+    }
     sentence += &format!(": {}.", short(&said.reason).trim_end_matches('.'));
     if let Some(code) = group.first.own.as_ref().and_then(|(_, code)| code.as_deref()) {
         sentence += &format!(" Line `{}`.", short(code));
@@ -32,7 +37,7 @@ fn finding(group: BreakGroup) -> Finding {
     if said.skips_frame {
         sentence += " The whole function runs without being compiled.";
     }
-    if let Some(lost) = group.lost_s.filter(|lost| *lost > 0.0) {
+    if let Some(lost) = group.lost_s.filter(|lost| *lost >= WORTH_S) {
         sentence += &format!(" Tries that were started over took {}.", seconds(lost));
     }
     Finding {

@@ -1,11 +1,11 @@
-//! Caches that were cold, or passed by.
+//! Caches that were cold, or bypassed.
 
 use super::gathered::{CacheKey, Group};
 use super::words::{count, on_ranks, seconds};
 use super::{Evidence, Finding, FindingKind, Gathered, Severity};
 
 pub(super) const KIND: FindingKind =
-    FindingKind { name: "caches", about: "A cache of the compiler was cold, or was passed by.", find };
+    FindingKind { name: "caches", about: "A cache of the compiler was cold, or was bypassed.", find };
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
     let all = gathered.caches.clone().into_list();
@@ -32,7 +32,7 @@ fn finding(group: &Group<CacheKey>, hits: u64) -> Option<Finding> {
                 reason.as_deref().map(|reason| format!(": {}", reason.trim_end_matches('.'))).unwrap_or_default();
             (
                 Severity::Warning,
-                format!("The {name} was passed by {}{on}{reason}.", super::words::times(group.count)),
+                format!("The {name} was bypassed {}{on}{reason}.", super::words::times(group.count)),
                 "Give the reason in the log to whoever wrote the part that it names: a custom pass, for instance, is \
                  cached only where it has a uuid.",
             )
@@ -49,7 +49,8 @@ fn finding(group: &Group<CacheKey>, hits: u64) -> Option<Finding> {
         "miss" => (
             Severity::Info,
             format!("The {name} missed {} of {} look-ups{on}.", group.count, group.count + hits),
-            "Something of these graphs differs from run to run; the first differing component of the key tells what.",
+            "Whoever compiles a graph first fills the cache for the others, so that some misses are normal. Where the same \
+             program had run with this cache before, something in the keys differs from run to run.",
         ),
         _ => return None,
     };

@@ -1,7 +1,7 @@
 //! Compiles that failed, those of one function and message together.
 
 use super::gathered::{FailureKey, Group};
-use super::words::{code, on_ranks, place, seconds, short, times};
+use super::words::{at, code, ends, few, on_ranks, seconds, short, times};
 use super::{Evidence, Finding, FindingKind, Gathered, Severity};
 use crate::analysis::causes::advice;
 
@@ -13,19 +13,23 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
 }
 
 fn finding(group: Group<FailureKey>) -> Finding {
-    let Group { key, count, cost_s, spread, example, evidence } = group;
-    let (name, file, line) = &key.code;
-    let what = if key.is_backward { "The backward compile of " } else { "The compile of " };
-    let mut sentence = format!("{what}{} failed", code(name.as_deref(), file.as_deref(), *line));
-    if count > 1 {
-        sentence += &format!(" {}", times(count));
-    }
+    let Group { key, count, cost_s, spread, example, codes, evidence } = group;
+    let what = if key.is_backward { "backward compile" } else { "compile" };
+    let names: Vec<String> =
+        codes.iter().map(|(name, file, line)| code(name.as_deref(), file.as_deref(), *line)).collect();
+    let mut sentence = match names.as_slice() {
+        [one] => format!(
+            "The {what} of {one} failed{}",
+            if count > 1 { format!(" {}", times(count)) } else { String::new() }
+        ),
+        several => format!("{} failed alike, of {}", super::words::count(count, what), few(several, 2)),
+    };
     sentence += &on_ranks(&spread.ranks);
-    if let Some((file, line)) = &key.place {
-        sentence += &format!(", at {}", place(file, *line));
+    if let Some(own) = &key.own {
+        sentence += &format!(", at {}", at(own));
     }
     let error = key.error.as_deref().map(short);
-    let last = example.as_deref().map(short).filter(|text| !text.is_empty());
+    let last = example.as_deref().map(ends).filter(|text| !text.is_empty());
     sentence += &match (&error, &last) {
         (Some(error), Some(message)) => format!(": {error}: {message}"),
         (Some(one), None) | (None, Some(one)) => format!(": {one}"),
@@ -34,7 +38,7 @@ fn finding(group: Group<FailureKey>) -> Finding {
     if !sentence.ends_with('.') {
         sentence.push('.');
     }
-    if let Some(cost) = cost_s.filter(|cost| *cost > 0.0) {
+    if let Some(cost) = cost_s.filter(|cost| *cost >= 0.005) {
         sentence += &format!(" {} of work were lost.", seconds(cost));
     }
     Finding {

@@ -3,11 +3,13 @@
 use crate::analysis::cache::{LookUp, look_ups};
 use crate::analysis::causes::failures::{Event, FailureFact};
 use crate::analysis::causes::{
-    BreakGroup, Causes, EVIDENCE, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, breaks, recompile_groups, sum,
+    BreakGroup, Causes, Code, EVIDENCE, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, breaks,
+    recompile_groups, sum,
 };
 use crate::analysis::compiles::Compile;
-use crate::analysis::findings::words::failure_words;
+use crate::analysis::findings::words::{failure_words, without_temporary};
 use crate::analysis::parts::Parts;
+use crate::format::code_place::CodePlace;
 use crate::format::json;
 use crate::format::recompile_reason::blank;
 use crate::index::Severity;
@@ -27,6 +29,8 @@ pub(crate) struct Group<K> {
     pub(crate) spread: Spread,
     /// The text of the first, where the key has not all of it.
     pub(crate) example: Option<String>,
+    /// The functions concerned, a few.
+    pub(crate) codes: Vec<Code>,
     /// The records that show them, a hundred at most.
     pub(crate) evidence: Vec<Shown>,
 }
@@ -36,21 +40,25 @@ impl<K> Group<K> {
         self.count += other.count;
         self.cost_s = sum(self.cost_s, other.cost_s);
         self.spread.merge(other.spread);
+        for code in other.codes {
+            if self.codes.len() < CODES && !self.codes.contains(&code) {
+                self.codes.push(code);
+            }
+        }
         self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
     }
 }
 
-/// Function, file and first line.
-pub(crate) type Code = (Option<String>, Option<String>, Option<i64>);
+/// Most functions of a group that are kept.
+const CODES: usize = 4;
 
-/// What failures have in common: function, what happened, class, the message without its numbers.
+/// What failures have in common: what happened, class, the message without its numbers, the line of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FailureKey {
-    pub(crate) code: Code,
     pub(crate) is_backward: bool,
     pub(crate) error: Option<String>,
     pub(crate) message: String,
-    pub(crate) place: Option<(String, Option<i64>)>,
+    pub(crate) own: Option<CodePlace>,
     pub(crate) has_reproducer: bool,
 }
 
@@ -106,6 +114,8 @@ pub(crate) struct Gathered {
     pub(crate) unread: Groups<&'static str, Group<&'static str>>,
     pub(crate) phases: PhaseTimes,
     pub(crate) slowest: Vec<Slow>,
+    /// All logs.
+    pub(crate) logs: Spread,
 }
 
 impl<K: Clone + Eq + std::hash::Hash> Default for Groups<K, Group<K>> {
@@ -129,12 +139,16 @@ impl Gathered {
             kept.take_look_up(of, bytes, causes, &look_up);
         }
         kept.take_problems(of);
+        kept.slowest = only_slowest(kept.slowest);
+        kept.logs = of.spread(None);
         kept
     }
 
     /// These and then `other`'s.
     pub(crate) fn merge(self, other: Self) -> Self {
         let mut slowest = self.slowest;
+        let mut logs = self.logs;
+        logs.merge(other.logs);
         slowest.extend(other.slowest);
         Self {
             recompiles: self.recompiles.merge(other.recompiles),
@@ -149,24 +163,26 @@ impl Gathered {
             unread: self.unread.merge(other.unread),
             phases: self.phases.plus(other.phases),
             slowest: only_slowest(slowest),
+            logs,
         }
     }
 
     fn take_failures(&mut self, of: Of<'_>, causes: &Causes) {
         let failed = |fact: &&FailureFact| matches!(fact.event, Event::Failure | Event::Backward);
-        for fact in causes.failures.iter().filter(failed) {
+        // A break that leaves the frame to run as it is says the same, and why.
+        let told = |fact: &&FailureFact| fact.event == Event::Failure && causes.fell_back.contains(&fact.compile);
+        for fact in causes.failures.iter().filter(failed).filter(|fact| !told(fact)) {
             let Some(compile) = causes.compiles.get_at(fact.compile) else { continue };
             let message = failure_words(&fact.reason);
             let key = FailureKey {
-                code: code(compile),
                 is_backward: fact.event == Event::Backward,
                 error: fact.error.clone(),
-                message: blank(&message),
-                place: fact.place.clone(),
+                message: blank(&without_temporary(&message)),
+                own: fact.own.clone(),
                 has_reproducer: compile.has_reproducer,
             };
             let group = of.group(key, fact.lost_s, Some(compile), of.record(Some(fact.record)));
-            self.failures.add(Group { example: Some(message), ..group });
+            self.failures.add(Group { example: Some(message), codes: vec![fact.code.clone()], ..group });
         }
     }
 
@@ -174,7 +190,12 @@ impl Gathered {
         let measured = compile.metrics.last().copied();
         if compile.unfinished {
             let is_cut = of.log.state == LogState::Truncated;
-            self.unfinished.add(of.group((code(compile), is_cut), None, Some(compile), of.record(compile.start)));
+            self.unfinished.add(of.group(
+                (compile.code_owned(), is_cut),
+                None,
+                Some(compile),
+                of.record(compile.start),
+            ));
         }
         if let Some(reason) = &compile.cudagraph_skip {
             let group = of.group(reason.clone(), None, Some(compile), of.record(measured));
@@ -183,13 +204,13 @@ impl Gathered {
         if compile.guards.is_some_and(|guards| guards >= super::guards::MANY) {
             let latency = compile.metrics.iter().filter_map(|&at| metrics.fields(at).int("guard_latency_us")).max();
             self.most_guards = (self.most_guards.0.max(compile.guards.unwrap_or(0)), self.most_guards.1.max(latency));
-            self.guards.add(of.group(code(compile), None, Some(compile), of.record(measured)));
+            self.guards.add(of.group(compile.code_owned(), None, Some(compile), of.record(measured)));
         }
         let Some(seconds) = sum(compile.phases.frame_s, compile.phases.backward_s) else { return };
         self.phases = self.phases.plus(PhaseTimes::of(compile));
         self.slowest.push(Slow {
             seconds,
-            code: code(compile),
+            code: compile.code_owned(),
             spread: of.spread(Some(compile)),
             evidence: of.record(measured),
         });
@@ -222,7 +243,8 @@ impl Gathered {
         }
         for problem in &of.log.index.problems {
             if problem.kind.severity() == Severity::Error {
-                self.problems.add(of.group(problem.kind.name(), None, None, of.byte(problem.offset)));
+                let group = of.group(problem.kind.name(), None, None, of.byte(problem.offset));
+                self.problems.add(Group { example: Some(problem.detail.clone()), ..group });
             }
         }
     }
@@ -253,13 +275,16 @@ impl Of<'_> {
     }
 
     fn group<K>(self, key: K, cost_s: Option<f64>, compile: Option<&Compile>, shown: Shown) -> Group<K> {
-        Group { key, count: 1, cost_s, spread: self.spread(compile), example: None, evidence: vec![shown] }
+        Group {
+            key,
+            count: 1,
+            cost_s,
+            spread: self.spread(compile),
+            example: None,
+            codes: Vec::new(),
+            evidence: vec![shown],
+        }
     }
-}
-
-fn code(compile: &Compile) -> Code {
-    let (name, file, line) = compile.code();
-    (name.map(str::to_owned), file.map(str::to_owned), line)
 }
 
 fn only_slowest(mut list: Vec<Slow>) -> Vec<Slow> {

@@ -2,6 +2,7 @@
 
 use super::words::{code, count, on_ranks};
 use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use crate::analysis::causes::Code;
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "guards", about: "A function has so many guards that each call pays for them.", find };
@@ -12,7 +13,7 @@ pub(super) const MANY: i64 = 500;
 fn find(gathered: &Gathered) -> Vec<Finding> {
     let (most, latency) = gathered.most_guards;
     let latency = latency.map(|us| format!(", and the check of them up to {us} µs")).unwrap_or_default();
-    let finding = |group: super::gathered::Group<super::gathered::Code>| {
+    let finding = |group: super::gathered::Group<Code>| {
         let (name, file, line) = &group.key;
         Finding {
             kind: KIND.name,

@@ -1,6 +1,6 @@
 //! Records that were lost or damaged, and logs of which nothing could be read.
 
-use super::words::{count, on_ranks};
+use super::words::{count, on_ranks, short};
 use super::{Evidence, Finding, FindingKind, Gathered, Severity};
 
 pub(super) const KIND: FindingKind =
@@ -20,12 +20,15 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
         found.push(finding(sentence, group));
     }
     for group in gathered.problems.clone().into_list() {
+        let first = group.example.as_deref().map(short).unwrap_or_default();
         let sentence = format!(
-            "{} of kind \"{}\" in {}{}.",
+            "{} \"{}\" in {}{}{}{}.",
             count(group.count, "problem"),
             group.key,
             count(group.spread.files.len() as u64, "log"),
-            on_ranks(&group.spread.ranks)
+            on_ranks(&group.spread.ranks),
+            if group.count > 1 { "; the first: " } else { ": " },
+            first.trim_end_matches('.')
         );
         found.push(finding(sentence, group));
     }

@@ -56,7 +56,9 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
     for slow in &gathered.slowest {
         spread.merge(slow.spread.clone());
     }
-    let several = spread.files.len() > 1;
+    let several = gathered.logs.files.len() > 1;
+    spread.ranks.clone_from(&gathered.logs.ranks);
+    spread.files.clone_from(&gathered.logs.files);
     let mut sentence =
         format!("{} of compile time{}", seconds(phases.total), if several { " over all logs" } else { "" });
     let stands_out = took >= SHARE * phases.total;

@@ -56,37 +56,51 @@ fn severity(group: &RecompileGroup) -> Severity {
     }
 }
 
-/// What was other, in words: `the size of `x` in dimension 0 changed (2, 3, 4)`.
+/// What was other, in words: ``the size of `x` in dimension 0 changed (2, 3, 4)``.
 fn what(group: &RecompileGroup) -> String {
-    let source = group.source.as_deref().map(|source| format!(" of `{}`", short(source))).unwrap_or_default();
-    let dimensions: Vec<String> = group.dimensions.iter().map(ToString::to_string).collect();
-    let dimensions = match dimensions.len() {
-        0 => String::new(),
-        1 => format!(" in dimension {}", few(&dimensions, 1)),
-        _ => format!(" in dimensions {}", few(&dimensions, 6)),
-    };
-    let changed = match group.cause {
-        Cause::Float => "the number",
-        Cause::Integer => "the integer",
-        Cause::Constant => "the constant",
-        Cause::Global => "the global variable",
-        Cause::ObjectId => "the object",
+    let name = group.source.as_deref().map(|source| format!("`{}`", short(source)));
+    let of = name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+    let it = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+    let subject = match group.cause {
         Cause::GradMode => return "the grad mode changed".to_owned(),
         Cause::GlobalState => return "a global setting of PyTorch changed".to_owned(),
         Cause::Limit => return "too many variants".to_owned(),
         Cause::Other => return "a guard did not hold".to_owned(),
-        Cause::Container => return format!("the length or the keys{source} changed"),
-        other => return format!("the {}{source}{dimensions} changed{}", other.name(), values(group)),
+        Cause::Aliasing => return "which arguments are the same tensor changed".to_owned(),
+        Cause::ObjectId => return format!("another object stands for{it}"),
+        Cause::Type => return format!("the class{of} changed"),
+        Cause::Attribute => return format!("an attribute{of} came or went"),
+        Cause::RequiresGrad => return format!("whether{it} wants a gradient changed"),
+        Cause::TensorKind => return format!("the kind of tensor{of} changed"),
+        Cause::Container => return format!("the length or the keys{of} changed"),
+        Cause::Backend => "the backend".to_owned(),
+        Cause::Dimensions => format!("the number of dimensions{of}"),
+        Cause::Float => format!("the number{it}"),
+        Cause::Integer => format!("the integer{it}"),
+        Cause::Constant => format!("the constant{it}"),
+        Cause::Global => format!("the global variable{it}"),
+        Cause::Size | Cause::Stride | Cause::Dtype | Cause::Device => format!("the {}{of}", group.cause.name()),
     };
-    let source = group.source.as_deref().map(|source| format!(" `{}`", short(source))).unwrap_or_default();
-    format!("{changed}{source} changed{}", values(group))
+    let places: Vec<String> = group.values.values().map(|values| listed(values)).collect();
+    match places.as_slice() {
+        [one] => format!("{subject}{} changed{}", dimension(group), one),
+        several => format!(
+            "{subject} changed{}",
+            several
+                .iter()
+                .zip(group.values.keys())
+                .map(|(values, of)| { of.map_or_else(String::new, |n| format!(", in dimension {n}{values}")) })
+                .collect::<String>()
+        ),
+    }
 }
 
-fn values(group: &RecompileGroup) -> String {
-    // Ids of objects say nothing to a reader.
-    if group.values.is_empty() || matches!(group.cause, Cause::ObjectId | Cause::Type) {
-        return String::new();
-    }
-    let shown: Vec<String> = group.values.iter().map(|value| short(value)).collect();
-    format!(" ({})", few(&shown, 8))
+fn dimension(group: &RecompileGroup) -> String {
+    group.dimensions().first().map(|n| format!(" in dimension {n}")).unwrap_or_default()
+}
+
+/// The values in brackets; one alone tells nothing of what changed.
+fn listed(values: &[String]) -> String {
+    let shown: Vec<String> = values.iter().map(|value| short(value)).collect();
+    if shown.len() < 2 { String::new() } else { format!(" ({})", few(&shown, 8)) }
 }

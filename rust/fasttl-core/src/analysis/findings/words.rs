@@ -65,7 +65,7 @@ pub(super) fn at(place_of: &CodePlace) -> String {
 /// A text cut to what a sentence holds, on one line.
 pub(super) fn short(text: &str) -> String {
     const MOST: usize = 160;
-    let line = text.trim().split('\n').next().unwrap_or_default().trim_end();
+    let line = text.trim().lines().next().unwrap_or_default().trim_end();
     match line.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
@@ -79,7 +79,7 @@ pub(crate) fn failure_words(message: &str) -> String {
     let quoted = graph_break::parse(message).explanation;
     let quoted = quoted.as_deref().and_then(|text| text.rsplit_once(": got ")).map(|(_, error)| error.to_owned());
     match quoted {
-        Some(error) => format!("{first}: {}", short(&error)),
+        Some(error) => format!("{first}: {}", ends(&error)),
         None => first,
     }
 }
@@ -92,6 +92,38 @@ pub(crate) fn first_words(message: &str) -> String {
         Some(next) if first.ends_with(':') => format!("{first} {next}"),
         _ => first.to_owned(),
     }
+}
+
+/// A text of one line cut to what a sentence holds, its begin and its end: errors say what went wrong in either.
+pub(super) fn ends(text: &str) -> String {
+    const BEGIN: usize = 120;
+    const END: usize = 90;
+    let line = text.trim().lines().next().unwrap_or_default().trim_end();
+    let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
+    let (Some(begin), Some(end)) = (starts.get(BEGIN), starts.len().checked_sub(END).and_then(|n| starts.get(n)))
+    else {
+        return line.to_owned();
+    };
+    if starts.len() <= BEGIN + END {
+        return line.to_owned();
+    }
+    format!("{} … {}", line.get(..*begin).unwrap_or_default(), line.get(*end..).unwrap_or_default())
+}
+
+/// A text without the names that Python gives temporary files and folders, such as `tmpsodhu1ka`.
+pub(super) fn without_temporary(text: &str) -> String {
+    const LETTERS: usize = 8;
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("tmp") {
+        out.push_str(before);
+        out.push_str("tmp");
+        let name =
+            after.find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')).unwrap_or(after.len());
+        rest = if name == LETTERS { after.get(name..).unwrap_or_default() } else { after };
+    }
+    out.push_str(rest);
+    out
 }
 
 /// On which ranks, where the logs have some: ` on ranks 0, 2`.
@@ -111,6 +143,9 @@ mod tests {
         assert_eq!(code(None, None, None), "a frame without a name");
         assert_eq!(short("a\nb"), "a");
         assert_eq!(short(&"é".repeat(200)).chars().count(), 161);
+        assert_eq!(ends(&"ab".repeat(200)).chars().count(), 213);
+        assert_eq!(ends("short\nline"), "short");
+        assert_eq!(without_temporary("/tmp/tmpsodhu1ka/main.c tmpx /tmp/y"), "/tmp/tmp/main.c tmpx /tmp/y");
         assert_eq!(few(&["1".to_owned(), "2".to_owned(), "3".to_owned()], 2), "1, 2, …");
     }
 }
