@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 RUST_SOURCES := $(shell find rust -path $(WEB) -prune -o -path rust/fuzz -prune -o -type f -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-slow test-python lint lint-rust lint-python web bench bench-rust bench-smoke fmt clean
+.PHONY: help demo test test-rust test-slow test-python lint lint-rust lint-python docs web bench bench-rust bench-smoke fmt clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -46,6 +46,11 @@ lint-python: $(VENV)/.built
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml fasttl._core
+
+# Read from the sources alone, without the extension. A warning is an error, a link that leads nowhere among them.
+docs: $(VENV)/.requirements ## build the site of the documents into out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo out/site/index.html
 
 web: ## check, test and build the report's front end (needs Node)
 	cd $(WEB) && npm ci && npm run check && npm test && npm run build

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import re
 import runpy
 import shlex
 from urllib.parse import unquote
 
+import fasttl
 import pytest
 from conftest import ROOT
 from fasttl.cli import COMMANDS, DEFAULT_COMMAND
 
 PYTHON_DOCS = ["README.md", "docs/usage.md"]
-LINKED_DOCS = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+# Their examples run, with all that they print, by a script that can also write the outputs.
+QUESTIONS = sorted(ROOT.glob("docs/questions/*.md"))
+LINKED_DOCS = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FLAG = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
@@ -68,6 +72,43 @@ def test_python_examples(name, monkeypatch):
             assert said.getvalue() == "", f"{name}:{line} prints, but no text block shows what"
 
 
+@pytest.fixture(scope="module")
+def render_question():
+    return runpy.run_path(str(ROOT / "docs" / "run_examples.py"))["render"]
+
+
+@pytest.mark.parametrize("page", QUESTIONS, ids=lambda page: page.stem)
+def test_answers_are_what_is_printed(page, render_question):
+    """A command is run and a page's Python, too: what stands behind them is what they print now."""
+    assert render_question(page) == page.read_text(encoding="utf-8"), "run python docs/run_examples.py"
+
+
+@pytest.mark.parametrize("page", [page for page in QUESTIONS if page.stem != "index"], ids=lambda page: page.stem)
+def test_each_question_has_command_python_and_picture(page):
+    name = page.relative_to(ROOT).as_posix()
+    languages = {language for language, _, _ in blocks(name)}
+    assert {"console", "python", "text"} <= languages
+    assert re.search(r"!\[[^\]]+\]\(\.\./pictures/", read(name))
+
+
+def test_pictures_of_terminals_show_what_the_pages_say():
+    pictures = runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))
+    for name in pictures["TERMINALS"]:
+        assert pictures["terminal"](name) == read(f"docs/pictures/{name}.svg"), "run python docs/make_pictures.py"
+
+
+def test_pictures_are_small_and_used():
+    pictures = list((ROOT / "docs" / "pictures").iterdir())
+    assert [picture.name for picture in pictures if picture.stat().st_size > 200_000] == []
+    shown = {target.rpartition("/")[2] for name in LINKED_DOCS for target in LINK.findall(read(name))}
+    assert {picture.name for picture in pictures} <= shown
+
+
+def test_reference_has_every_public_name():
+    directives = re.findall(r"^::: fasttl\.(\w+)$", read("docs/api.md"), re.MULTILINE)
+    assert sorted(directives) == sorted(fasttl.__all__)
+
+
 @pytest.mark.parametrize("name", LINKED_DOCS)
 def test_links_lead_somewhere(name):
     prose = FENCE.sub("", read(name))
@@ -90,7 +131,7 @@ def test_no_document_is_an_orphan():
         for target in LINK.findall(FENCE.sub("", read(name)))
         if target.partition("#")[0]
     }
-    assert set((ROOT / "docs").glob("*.md")) <= linked
+    assert set((ROOT / "docs").rglob("*.md")) <= linked
 
 
 @pytest.mark.parametrize("name", LINKED_DOCS)
@@ -130,10 +171,10 @@ def test_usage_names_every_flag(command, flags):
 @pytest.mark.parametrize("name", LINKED_DOCS)
 def test_commands_use_real_flags(name, flags):
     """A command line in a document has no flag that fasttl would refuse."""
-    lines = [line for language, text, _ in blocks(name) if language == "console" for line in text.splitlines()]
-    for line in lines:
-        for part in re.findall(r"(?:^\$ |\bdo )(fasttl\b[^;#]*)", line):
-            words = shlex.split(part)
+    texts = [text.replace("\\\n", "") for language, text, _ in blocks(name) if language in ("console", "sh")]
+    for line in [line for text in texts for line in text.splitlines()]:
+        for part in re.findall(r"(?:^\$ |\bdo |; +)\s*(fasttl\b[^;#]*)", line):
+            words = list(itertools.takewhile(lambda word: word not in ("&&", "|", ">"), shlex.split(part)))
             command = tuple(words[1:2]) if tuple(words[1:2]) in COMMANDS_WITH_FLAGS else ()
             used = {word for word in words if FLAG.fullmatch(word)}
             assert used <= flags(*command), line

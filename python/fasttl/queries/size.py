@@ -16,6 +16,9 @@ GROUPS = ("kind", "name", "compile", "rank", "source", "artifact")
 # What ends a compile id with an attempt.
 ATTEMPT = r"_\d+$"
 
+# Digits of seconds that a sum has. What lies behind them depends on the order in which it was added up.
+NANOSECOND = 9
+
 
 class Totals(NamedTuple):
     """Bytes of all logs and of their records, and the seconds that PyTorch took to write them.
@@ -45,7 +48,7 @@ def totals(trace: Trace) -> Totals:
         records=trace.records.height,
         bytes=int(trace.files["bytes"].sum()),
         record_bytes=int(trace.records["length"].sum()),
-        logging_overhead_s=float(seconds.sum()) if len(seconds) else None,
+        logging_overhead_s=round(float(seconds.sum()), NANOSECOND) if len(seconds) else None,
     )
 
 
@@ -143,7 +146,7 @@ def _sum_of_known(column: str) -> pl.Expr:
     import polars as pl  # noqa: PLC0415 - as above
 
     known = pl.col(column)
-    return pl.when(known.count() > 0).then(known.sum()).alias(column)
+    return pl.when(known.count() > 0).then(known.sum().round(NANOSECOND)).alias(column)
 
 
 def _with_shares(counted: pl.LazyFrame, names: list[str]) -> pl.DataFrame:
