@@ -165,15 +165,22 @@ fn leaf(text: &str) -> Guard<'_> {
     }
 }
 
-/// Cuts a text at the first `mark` outside of Python's strings, else at the first one.
+/// Cuts a text at the first `mark` outside of Python's strings; where a string does not end, at the first one.
 fn split<'t>(text: &'t str, mark: &str) -> (&'t str, Option<&'t str>) {
-    match outside_of_strings(text.as_bytes(), mark.as_bytes()).or_else(|| text.find(mark)) {
+    let found = match outside_of_strings(text.as_bytes(), mark.as_bytes()) {
+        Ok(found) => found,
+        Err(Unclosed) => text.find(mark),
+    };
+    match found {
         Some(at) => (text.get(..at).unwrap_or(text), text.get(at + mark.len()..)),
         None => (text, None),
     }
 }
 
-fn outside_of_strings(text: &[u8], mark: &[u8]) -> Option<usize> {
+/// A string of Python that does not end.
+struct Unclosed;
+
+fn outside_of_strings(text: &[u8], mark: &[u8]) -> Result<Option<usize>, Unclosed> {
     let mut quote = None;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -181,12 +188,12 @@ fn outside_of_strings(text: &[u8], mark: &[u8]) -> Option<usize> {
             (b'\\', Some(_)) => at += 1,
             (b'\'' | b'"', None) => quote = Some(byte),
             (byte, Some(open)) if byte == open => quote = None,
-            (_, None) if text.get(at..).is_some_and(|rest| rest.starts_with(mark)) => return Some(at),
+            (_, None) if text.get(at..).is_some_and(|rest| rest.starts_with(mark)) => return Ok(Some(at)),
             _ => {}
         }
         at += 1;
     }
-    None
+    if quote.is_some() { Err(Unclosed) } else { Ok(None) }
 }
 
 #[cfg(test)]

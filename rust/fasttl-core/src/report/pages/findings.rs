@@ -26,9 +26,29 @@ pub(crate) struct Findings {
 struct Row {
     level: &'static str,
     kind: &'static str,
-    sentence: String,
-    advice: String,
+    sentence: Vec<Piece>,
+    advice: Vec<Piece>,
     links: Vec<Link>,
+}
+
+/// A part of a sentence: words, or code.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Piece {
+    text: String,
+    code: bool,
+}
+
+/// The parts of a sentence: what stands between two backticks is code.
+fn pieces(sentence: &str) -> Vec<Piece> {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    let last = parts.len() - 1;
+    // A backtick without a second one is a sign like others.
+    let open = last % 2 == 1;
+    let piece = |(at, text): (usize, &&str)| Piece {
+        text: if open && at == last { format!("`{text}") } else { (*text).to_owned() },
+        code: at % 2 == 1 && !(open && at == last),
+    };
+    parts.iter().enumerate().map(piece).filter(|piece| !piece.text.is_empty()).collect()
 }
 
 /// The section, where `href` leads to a record.
@@ -42,8 +62,8 @@ fn section(findings: &[Finding], href: impl Fn(&Shown) -> Option<String>) -> Fin
                 Severity::Info => "info",
             },
             kind: finding.kind,
-            sentence: finding.sentence.clone(),
-            advice: finding.advice.clone(),
+            sentence: pieces(&finding.sentence),
+            advice: pieces(&finding.advice),
             links: found.zip(1..).map(|(href, nth)| Link { href, label: nth.to_string() }).collect(),
         }
     };
@@ -87,4 +107,21 @@ pub(crate) fn job_findings(findings: &[Finding], rows: &[RankRow<'_>], evidence:
 pub(crate) fn linked_records(findings: &[Finding]) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
     let shown = findings.iter().take(MOST).flat_map(|finding| finding.evidence.rows.iter().take(LINKS));
     shown.filter(|shown| shown.record.is_some()).map(|shown| (shown.file as usize, shown.record))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        let shown =
+            |text: &str| -> Vec<(String, bool)> { pieces(text).into_iter().map(|p| (p.text, p.code)).collect() };
+        let piece = |text: &str, code| (text.to_owned(), code);
+        assert_eq!(shown("a `b` c"), [piece("a ", false), piece("b", true), piece(" c", false)]);
+        assert_eq!(shown("`b`"), [piece("b", true)]);
+        assert_eq!(shown("a `b"), [piece("a ", false), piece("`b", false)]);
+        assert_eq!(shown("no code"), [piece("no code", false)]);
+        assert_eq!(shown(""), []);
+    }
 }
