@@ -56,7 +56,10 @@ fn reasons_that_differ_in_an_id_only_are_one_group() {
     assert_eq!(groups, [["f", "object id", pattern, "self._modules['attn'].processor", "37", "18.5000"]]);
     assert_eq!(cells(&trace, "recompiles", &["compile_id", "refused"]).len(), 37);
     let found = cells(&trace, "findings", &["kind", "severity", "sentence"]);
-    assert!(found[0][2].starts_with("`f` (a.py:3) was compiled again 37 times: another object stands for `self._modules"), "{found:?}");
+    assert!(
+        found[0][2].starts_with("`f` (a.py:3) was compiled again 37 times: another object stands for `self._modules"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -157,6 +160,101 @@ fn a_backward_that_fails_is_a_failure_of_its_own() {
     assert_eq!(rows, [["backward failure", "InductorError", "no", "backward", "0.5000"]]);
     let found = cells(&trace, "findings", &["sentence"]);
     assert_eq!(found[0][0], "The backward compile of `f` failed: InductorError: no. 0.50 s of work were lost.");
+}
+
+#[test]
+fn a_recompile_that_was_forbidden_is_told_as_the_failure_that_it_is() {
+    let error = r#""co_name": "f", "fail_type": "torch._dynamo.exc.RecompileError", "fail_reason": "Recompiling function f\n    - 0/0: n == 3""#;
+    let log = [start(0, 0), metrics(0, 0, r#""co_name": "f", "graph_op_count": 1"#), start(0, 1), metrics(0, 1, error)];
+    let (_folder, trace) = log_of(&log.concat());
+    assert_eq!(cells(&trace, "recompiles", &["compile_id", "forbidden", "cause"]), [["0/1", "true", "integer"]]);
+    assert_eq!(cells(&trace, "findings", &["kind"]), [["failed compiles"]]);
+    let missing = cells(&trace, "missing", &["compile_id", "name"]);
+    assert!(!missing.contains(&vec!["0/1".to_owned(), "recompile_reasons".to_owned()]), "{missing:?}");
+}
+
+#[test]
+fn a_group_of_refused_calls_alone_was_not_compiled_again() {
+    let refused = r#""fail_type": "torch._dynamo.exc.FailOnRecompileLimitHit", "fail_reason": "limit""#;
+    let log = [
+        start(0, 0),
+        metrics(0, 0, r#""co_name": "f", "graph_op_count": 1"#),
+        artifact("recompile_reasons", 0, 1, "0/0: n == 3"),
+        metrics(0, 1, refused),
+    ];
+    let (_folder, trace) = log_of(&log.concat());
+    let sentence = &cells(&trace, "findings", &["sentence"])[0][0];
+    assert!(
+        sentence.starts_with("`f` was not compiled again: it had hit the recompile limit: the integer `n` changed"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn failures_that_only_a_traceback_tells_of_are_not_lost() {
+    let traceback = "Traceback (most recent call last):\n  File \"/x/site-packages/torch/a.py\", line 1, in f\n    g()\nValueError: no such thing\n\nfrom user code:\n   File \"/job/m.py\", line 2, in m\n    g()\n";
+    let log = [
+        start(0, 0),
+        metrics(0, 0, r#""co_name": "f", "graph_op_count": 1"#),
+        artifact("eager_compile_backwards_failure", 0, 0, traceback),
+        // Its metrics are lost.
+        start(1, 0),
+        artifact("dynamo_error", 1, 0, traceback),
+    ];
+    let (_folder, trace) = log_of(&log.concat());
+    let rows = cells(&trace, "failures", &["compile_id", "event", "type", "reason", "user_file", "user_line"]);
+    let row = |id: &str, event: &str| [id, event, "ValueError", "no such thing", "/job/m.py", "2"].map(String::from);
+    assert_eq!(rows, [row("0/0", "backward failure"), row("1/0", "failure")]);
+    assert_eq!(cells(&trace, "findings", &["kind"]), [["failed compiles"], ["failed compiles"]]);
+    assert_eq!(cells(&trace, "frames", &["unfinished"]), [["false"], ["false"]]);
+}
+
+#[test]
+fn functions_with_many_guards_have_their_own_numbers() {
+    let guards = |count: u32, us: u32| {
+        format!(r#""co_name": "f{count}", "graph_op_count": 1, "guard_count": {count}, "guard_latency_us": {us}"#)
+    };
+    let log =
+        [metrics(0, 0, &guards(600, 5)), metrics(1, 0, &guards(50_000, 9_000)), metrics(2, 0, &guards(499, 9_999))];
+    let (_folder, trace) = log_of(&log.concat());
+    let found = cells(&trace, "findings", &["sentence"]);
+    assert_eq!(found.len(), 2);
+    assert!(
+        found[0][0].starts_with("`f600` has up to 600 guards, in 1 compile, and a check of them took 5 µs"),
+        "{found:?}"
+    );
+    assert!(found[1][0].starts_with("`f50000` has up to 50000 guards"), "{found:?}");
+}
+
+#[test]
+fn long_texts_and_lists_take_time_and_room_in_proportion() {
+    // What was quadratic took minutes for these.
+    let reasons: Vec<String> =
+        (0..100_000).map(|n| format!("\"0/0: tensor 'x' size mismatch at index {n}. expected 1, actual 2\"")).collect();
+    let mut log = recompiled(&[format!("[{}]", reasons.join(","))]);
+    let long = format!("Traceback (most recent call last):\n{}ValueError: x", "    y\n".repeat(100_000));
+    log.extend(artifact("dynamo_error", 3, 0, &long));
+    for _ in 0..2000 {
+        log.extend(metrics(3, 0, r#""fail_type": "ValueError", "fail_reason": "x""#));
+    }
+    for n in 0..3000 {
+        log.extend(artifact(
+            "dynamo_graph_break_reason",
+            5,
+            0,
+            &format!("Graph break in user code at /job/a.py:{n}\nGraph Break Reason: {}", "word ".repeat(200)),
+        ));
+    }
+    let (_folder, trace) = log_of(&log);
+    let begun = std::time::Instant::now();
+    let found = cells(&trace, "findings", &["kind", "sentence", "advice"]);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert!(found.iter().all(|row| row[1].len() < 4000 && row[2].len() < 4000));
+    assert!(
+        found.iter().any(|row| row[1] == "2000 more of the kind \"graph breaks\" are not told one by one."),
+        "{}",
+        found.len()
+    );
 }
 
 #[test]

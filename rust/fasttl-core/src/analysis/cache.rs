@@ -124,7 +124,7 @@ fn build(trace: &Trace) -> Result<Table> {
         .u64("count", "Look-ups that the row stands for: 1, but for those that metrics only count.", |r| {
             Some(r.answer.count)
         })
-        .name("origin", "What tells of it: artifact, kernel info, or metrics (which tell of remote caches only that way).", |r| {
+        .name("origin", "What tells of it: artifact, kernel info, or metrics, which count look-ups in remote caches; artifacts may tell of the same ones.", |r| {
             Some(Cow::Borrowed(r.answer.origin))
         })
         .name("detail", "The answer in full, where the log has it.", |r| r.answer.detail.as_deref().map(Cow::Borrowed))

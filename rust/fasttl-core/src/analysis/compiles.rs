@@ -459,7 +459,9 @@ fn outcome(compile: &mut Compile, all: &[(usize, Fields<'_>)], tells_breaks: boo
                 && f.text("fail_type")
                     .is_some_and(|t| t.ends_with("Unsupported") || t.ends_with("FailOnRecompileLimitHit"))
         });
-    compile.unfinished = compile.start.is_some() && all.is_empty() && !compile.ended;
+    // Where the metrics are lost, the traceback still tells that it ended.
+    let failed = !compile.errors.is_empty();
+    compile.unfinished = compile.start.is_some() && all.is_empty() && !compile.ended && !failed;
 }
 
 /// Whether metrics tell of a graph with nothing in it, or of none. A count of another type tells neither.

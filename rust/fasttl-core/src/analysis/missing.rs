@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::compiles::{CacheState, Compile, FailureKind, compiles};
+use super::compiles::{CacheState, Compile, Failure, FailureKind, compiles};
 use super::frames::compile_key;
 use super::versions::versions;
 use crate::error::Result;
@@ -63,6 +63,12 @@ impl Known<'_> {
         }
     }
 
+    /// Whether its message has the reasons, since recompiles were declared to be errors.
+    fn is_forbidden(&self) -> bool {
+        let error = |failure: &Failure| failure.error.as_deref().is_some_and(|error| error.ends_with("RecompileError"));
+        self.compile.failures.iter().any(error)
+    }
+
     fn has_aot_graph(&self) -> bool {
         self.has_any(&AOT_GRAPHS)
     }
@@ -85,7 +91,8 @@ const UNKNOWN: &str = "the log does not tell";
 /// it is not to be expected.
 type Rule = (&'static str, u32, fn(&Known<'_>) -> Option<&'static str>);
 
-/// The release that a log is taken for which does not name one: later ones do.
+/// The release that a log is taken for which does not name one, as releases up to 2.9 do not: nothing is called missing
+/// that it may not write.
 const OLDEST: u32 = 6;
 
 const RULES: &[Rule] = &[
@@ -99,7 +106,7 @@ const RULES: &[Rule] = &[
     }),
     ("recompile_reasons", 5, |known| {
         // Where the earlier compiles failed there is no entry that could turn a call away.
-        known.compile.is_recompile().then_some(
+        (known.compile.is_recompile() && !known.is_forbidden()).then_some(
             "no earlier entry was there to turn the call away: earlier compiles of the frame failed, or were dropped",
         )
     }),
@@ -211,7 +218,10 @@ fn of_log(trace: &Trace, log: &Log) -> Result<(Vec<Compile>, Lacks)> {
 
 /// The `n` of a version `2.n…`.
 fn release(version: Option<&str>) -> Option<u32> {
-    let rest = version?.strip_prefix("2.")?;
+    let version = version?;
+    let Some(rest) = version.strip_prefix("2.") else {
+        return version.starts_with(|c: char| ('3'..='9').contains(&c)).then_some(u32::MAX);
+    };
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 

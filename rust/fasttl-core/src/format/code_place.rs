@@ -81,25 +81,33 @@ impl CodePlace {
 /// first line that belongs to no frame, once there was one.
 pub fn traceback(text: &str) -> Vec<(CodePlace, Option<String>)> {
     let mut frames: Vec<(CodePlace, Option<String>)> = Vec::new();
-    for line in text.split('\n') {
+    let mut lines = text.split('\n').peekable();
+    while let Some(line) = lines.next() {
         if let Some(place) = frame_line(line) {
             frames.push((place, None));
-        } else if !line.starts_with("    ") && !line.is_empty() && is_open(&frames) {
-            // A function's name may hold a line feed.
-            if let Some(function) = frames.last_mut().and_then(|(place, _)| place.function.as_mut()) {
-                function.push('\n');
-                function.push_str(line);
-            }
         } else if line.starts_with("    ") {
             // Carets under the source line are not kept.
             if let Some((_, code @ None)) = frames.last_mut() {
                 *code = Some(line.trim().to_owned()).filter(|code| !code.is_empty());
+            }
+        } else if line.starts_with("  [Previous line repeated ") {
+            // Frames that Python leaves out are those before.
+        } else if is_open(&frames) && goes_on(line, lines.peek()) {
+            // A function's name may hold a line feed.
+            if let Some(function) = frames.last_mut().and_then(|(place, _)| place.function.as_mut()) {
+                function.push('\n');
+                function.push_str(line);
             }
         } else if !frames.is_empty() {
             break;
         }
     }
     frames
+}
+
+/// Whether a line is the rest of a function's name: then the source line of the frame, or more of the name, follows.
+fn goes_on(line: &str, next: Option<&&str>) -> bool {
+    !line.is_empty() && !line.starts_with("Traceback (") && next.is_some_and(|next| next.starts_with("    "))
 }
 
 /// Whether the last frame has a function and, so far, no source line.

@@ -23,6 +23,7 @@ mod open;
 pub mod output_code;
 pub mod payload;
 pub mod prefix;
+mod python;
 pub mod recompile_reason;
 pub mod strict;
 pub mod time;

@@ -8,6 +8,7 @@ use super::code_place::{CodePlace, traceback};
 use super::compile_id::CompileId;
 use super::guards::comment;
 use super::json;
+use super::python::{Unclosed, expression_before, opens_string, outside_of_strings};
 
 /// What kind of thing was other than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -160,7 +161,7 @@ fn split(text: &str) -> Vec<&str> {
         match (quote, byte) {
             (Some(_), b'\\') => at += 1,
             (Some(open), _) if byte == open => quote = None,
-            (None, b'\'' | b'"') if comment.is_none() => quote = Some(byte),
+            (None, b'\'' | b'"') if comment.is_none() && opens_string(bytes, at) => quote = Some(byte),
             (None, b'(' | b'[' | b'{') if comment.is_none() => depth += 1,
             (None, b')' | b']' | b'}') if comment.is_none() => depth = depth.saturating_sub(1),
             (None, b'#') if depth == 0 && comment.is_none() && at > 0 && bytes.get(at - 1) == Some(&b' ') => {
@@ -196,10 +197,11 @@ fn names_place(comment: &str) -> bool {
 
 /// One reason, without the entry.
 fn reason(entry: Option<CompileId>, text: &str) -> Reason {
-    let (guard, comment) = match text.split_once(" #") {
-        // A guard may compare with a text that holds ` #`; its quotes are open then.
-        Some((guard, comment)) if guard.matches('\'').count() % 2 == 0 => (guard, Some(comment.trim())),
-        _ => (text, None),
+    // A guard may compare with a text that holds ` #`.
+    let found = outside_of_strings(text.as_bytes(), |_, rest| rest.starts_with(b" #"));
+    let (guard, comment) = match found.unwrap_or_else(|Unclosed| text.find(" #")) {
+        Some(at) => (text.get(..at).unwrap_or(text), text.get(at + 2..).map(str::trim)),
+        None => (text, None),
     };
     let guard = guard.trim().to_owned();
     let said = comment.map(comment::parse).unwrap_or_default();
@@ -257,7 +259,17 @@ fn classify(reason: &mut Reason) {
     } else if guard.contains("hasattr(") {
         reason.cause = Cause::Attribute;
         reason.source = guard.split_once("hasattr(").and_then(|(_, rest)| call_arguments(rest).0);
-    } else if guard.contains("___dict_contains(") || guard.contains("___key_to_id") || guard.starts_with("len(") {
+    } else if let Some((_, rest)) = guard.split_once("___dict_contains(") {
+        reason.cause = Cause::Container;
+        // The key comes first.
+        reason.source = call_arguments(rest).1.map(|dict| plain(&dict));
+    } else if let Some((inner, class)) = guard.strip_prefix("type(").and_then(|rest| rest.split_once(") is ")) {
+        reason.cause = Cause::Type;
+        (reason.source, reason.expected) = (Some(plain(inner)), Some(class.to_owned()));
+    } else if let Some((left, right)) = guard.split_once(" is ").filter(|(_, right)| is_source(right)) {
+        reason.cause = Cause::Aliasing;
+        (reason.source, reason.expected) = (Some(plain(left)), Some(plain(right)));
+    } else if guard.contains("___key_to_id") || guard.starts_with("len(") {
         reason.cause = Cause::Container;
         condition(reason, &guard);
     } else {
@@ -322,6 +334,8 @@ fn call_arguments(rest: &str) -> (Option<String>, Option<String>) {
 fn condition(reason: &mut Reason, guard: &str) {
     let equal = guard.split_once(" == ").or_else(|| guard.split_once(" is "));
     if let Some((left, right)) = equal {
+        // A number may stand first: `3 == n`.
+        let (left, right) = if is_number(left.trim()) { (right, left) } else { (left, right) };
         reason.expected = Some(right.trim().to_owned());
         let mut pattern = blank(left);
         pattern += if guard.contains(" == ") { " == #" } else { " is #" };
@@ -336,8 +350,9 @@ fn condition(reason: &mut Reason, guard: &str) {
         None => guard.strip_prefix("not ").unwrap_or(guard),
     };
     let dimension = |of: &str| {
-        let (source, rest) = side.split_once(of)?;
-        Some((plain(source.trim()), rest.split(']').next()?.parse().ok()))
+        let at = side.find(of)?;
+        let rest = side.get(at + of.len()..)?;
+        Some((plain(expression_before(side, at)), rest.split(']').next()?.parse().ok()))
     };
     let sized = dimension(".size()[").map(|found| (found, Cause::Size));
     if let Some(((source, dimension), cause)) = sized.or_else(|| dimension(".stride()[").map(|f| (f, Cause::Stride))) {
@@ -356,6 +371,13 @@ fn condition(reason: &mut Reason, guard: &str) {
         Some(_) => Cause::Constant,
         None => Cause::Other,
     };
+}
+
+/// Whether a text is the name of something of the program, and no value.
+fn is_source(text: &str) -> bool {
+    let text = text.trim();
+    (text.starts_with("L['") || text.starts_with("G['"))
+        || (text.contains(['.', '[']) && text.starts_with(|c: char| c.is_alphabetic()))
 }
 
 fn is_number(text: &str) -> bool {
@@ -478,6 +500,31 @@ mod tests {
             assert_eq!(found.source.as_deref(), Some(source), "{text}");
             assert_eq!(found.expected.as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn strings_arithmetic_and_other_shapes_of_guards_are_understood() {
+        let found = only("0/0: L['s'] == \"it's\"  # if s == \"it's\":  # job/a.py:3 in f");
+        assert_eq!((found.expected.as_deref(), found.code.as_deref()), (Some("\"it's\""), Some("if s == \"it's\":")));
+        assert_eq!(found.place.unwrap().line, Some(3));
+        assert_eq!(reasons("0/0: it doesn't hold; n == 3").len(), 2);
+        for (text, cause, source, dimension) in [
+            ("0/0: ((x.size()[0] % 8)) == 0", Cause::Size, "x", Some(0)),
+            ("0/0: Mod(L['x'].size()[1], 8) == 0", Cause::Size, "x", Some(1)),
+            ("0/0: 2*y.size()[1] == x.size()[0]", Cause::Size, "y", Some(1)),
+            ("0/0: L['xs'][0] is L['xs'][1]", Cause::Aliasing, "xs[0]", None),
+            ("0/0: not ___dict_contains('k', G['D'])", Cause::Container, "G['D']", None),
+            ("0/0: type(L['x']) is int", Cause::Type, "x", None),
+            ("0/0: 3 == n", Cause::Integer, "n", None),
+        ] {
+            let found = only(text);
+            assert_eq!(
+                (found.cause, found.source.as_deref(), found.dimension),
+                (cause, Some(source), dimension),
+                "{text}"
+            );
+        }
+        assert_eq!(only("0/0: 3 == n").expected.as_deref(), Some("3"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::places::Place;
 use super::plan::{Content, Planned, plan};
 use super::tree::Tree;
 use super::{Mode, ReportOptions, directory, events, jsonl, provenance, raw_log, twins};
-use crate::analysis::causes::{Causes, OfLog};
+use crate::analysis::causes::{Causes, OfLog, Texts};
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
 use crate::analysis::findings::{Finding, Gathered, findings};
@@ -81,7 +81,7 @@ impl Writer<'_> {
             let (compiles, parts) = (compiles(self.trace, log, &view, &metrics), parts(log, &view));
             let file = u32::try_from(number).unwrap_or(u32::MAX);
             let of = OfLog { file, log, bytes: &view, metrics: &metrics };
-            let causes = Causes::new(of, compiles);
+            let causes = Causes::new(of, compiles, Texts::Short);
             let gathered = Gathered::new(of, &causes, &parts);
             (causes, parts, gathered)
         };

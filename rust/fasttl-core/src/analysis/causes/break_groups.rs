@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::breaks::{Break, BreakKey, each_break};
 use super::groups::{EVIDENCE, Groups, Spread, sum};
-use super::{OfLog, Shown, of_logs};
+use super::{GROUPS, OfLog, Shown, Texts, of_logs};
 use crate::analysis::compiles::{Compiles, FailureKind};
 use crate::error::Result;
 use crate::format::code_place::Owner;
@@ -50,17 +50,24 @@ impl BreakGroup {
 
 impl Default for Groups<BreakKey, BreakGroup> {
     fn default() -> Self {
-        Groups::new(|group: &BreakGroup| group.first.key(), BreakGroup::merge)
+        Self::new(|group: &BreakGroup| group.first.key(), BreakGroup::merge).at_most(GROUPS)
     }
 }
 
 /// The groups of one log, and the numbers of the compiles whose frame runs as it is because of a break.
-pub(crate) fn break_groups(of: OfLog<'_>, all: &Compiles) -> (Groups<BreakKey, BreakGroup>, FxHashSet<usize>) {
-    let mut groups = Groups::default();
+pub(crate) fn break_groups(
+    of: OfLog<'_>,
+    all: &Compiles,
+    texts: Texts,
+) -> (Groups<BreakKey, BreakGroup>, FxHashSet<usize>) {
+    let mut groups: Groups<BreakKey, BreakGroup> = texts.room(Groups::default());
     let mut fell_back = FxHashSet::default();
     // Breaks come compile by compile; a second try tells of the same ones again.
     let mut counted: (usize, FxHashSet<BreakKey>) = Default::default();
-    each_break(of, all, |found| {
+    each_break(of, all, |mut found| {
+        if texts == Texts::Short {
+            found.shorten();
+        }
         let Some(compile) = all.get_at(found.compile) else { return };
         let Some((spread, at)) = of.place(compile, found.record) else { return };
         if counted.0 != found.compile {
@@ -90,7 +97,7 @@ pub(crate) fn by_owner(group: &BreakGroup) -> impl Ord + use<> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups = of_logs(trace, |of, compiles| break_groups(of, &compiles).0)?;
+    let groups = of_logs(trace, |of, compiles| break_groups(of, &compiles, Texts::Whole).0)?;
     let mut rows = groups
         .into_iter()
         .map(|(_, _, groups)| groups)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{OfLog, advice, of_logs};
+use super::{OfLog, advice, cut, of_logs, short_place};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
@@ -47,6 +47,24 @@ impl Break {
     /// Whose code breaks the graph; `None` where the log has no place.
     pub(crate) fn owner(&self) -> Option<Owner> {
         self.said.place.as_ref().map(|place| Owner::of(&place.file))
+    }
+
+    /// Leaves what a sentence shows of its texts.
+    pub(super) fn shorten(&mut self) {
+        const WORDS: usize = 300;
+        const HINTS: usize = 1000;
+        let said = &mut self.said;
+        said.reason = cut(&said.reason, WORDS);
+        let mut room = HINTS;
+        for hint in &mut said.hints {
+            *hint = cut(hint, room);
+            room = room.saturating_sub(hint.chars().count());
+        }
+        said.hints.retain(|hint| hint.chars().count() > 1);
+        (said.explanation, said.context, said.while_tracing, said.url) = (None, None, None, None);
+        said.stack = Vec::new();
+        said.place = said.place.as_ref().map(short_place);
+        self.own = self.own.take().map(|(place, code)| (short_place(&place), code.map(|code| cut(&code, WORDS))));
     }
 
     /// What to try.

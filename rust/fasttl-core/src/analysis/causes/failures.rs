@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::tracebacks::{Errors, own, untold};
 use super::{Code, OfLog, advice, code_ref, frame_codes, of_logs};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
-use crate::format::code_place::{CodePlace, Owner, innermost_own, user_frames};
+use crate::format::code_place::{CodePlace, Owner};
 use crate::format::kind::Kind;
 use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
@@ -84,6 +85,7 @@ pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
     let codes = frame_codes(all);
     let mut found = Vec::new();
     for (at, compile) in all.iter().enumerate() {
+        let mut errors = Errors::new(compile);
         for failure in &compile.failures {
             let fields = metrics.fields(failure.record);
             let event = match failure.kind {
@@ -92,12 +94,12 @@ pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
                 FailureKind::Failure => Event::Failure,
             };
             let ended = event != Event::Restart;
-            let traceback = compile.errors().first().copied().filter(|_| ended);
+            let traceback = errors.first.filter(|_| ended);
             found.push(FailureFact {
                 compile: at,
                 record: failure.record,
                 code: codes.of(compile),
-                own: own(of, traceback, &failure.reason, failure.place.as_ref()),
+                own: own(traceback.map(|_| errors.frames(of)), &failure.reason, failure.place.as_ref()),
                 traceback,
                 event,
                 error: failure.error.clone(),
@@ -109,6 +111,7 @@ pub(crate) fn failures(of: OfLog<'_>, all: &Compiles) -> Vec<FailureFact> {
             });
         }
         backward(of, (at, compile), &mut found);
+        untold(of, (at, compile), &codes, &mut found);
     }
     found
 }
@@ -127,7 +130,7 @@ fn backward(of: OfLog<'_>, (at, compile): (usize, &Compile), found: &mut Vec<Fai
             compile: at,
             record,
             code: compile.code_owned(),
-            own: own(of, traceback, &reason, place.as_ref()),
+            own: own(None, &reason, place.as_ref()),
             traceback,
             event: Event::Backward,
             error,
@@ -140,23 +143,6 @@ fn backward(of: OfLog<'_>, (at, compile): (usize, &Compile), found: &mut Vec<Fai
     }
 }
 
-/// The innermost line of the program's own, from the traceback, from the message, or from what the metrics name.
-fn own(
-    of: OfLog<'_>,
-    traceback: Option<usize>,
-    reason: &str,
-    place: Option<&(String, Option<i64>)>,
-) -> Option<CodePlace> {
-    let record = traceback.and_then(|at| of.log.index.records.get(at));
-    let text = record.map(|record| of.log.index.payload(record, of.bytes).text()).unwrap_or_default();
-    let mut frames = user_frames(&String::from_utf8_lossy(&text));
-    if frames.is_empty() {
-        frames = user_frames(reason);
-    }
-    let named = place.map(|(file, line)| CodePlace { file: file.clone(), line: *line, function: None });
-    innermost_own(&frames).cloned().or(named)
-}
-
 fn truth(value: &[u8]) -> Option<bool> {
     match value {
         b"true" => Some(true),
@@ -166,7 +152,7 @@ fn truth(value: &[u8]) -> Option<bool> {
 }
 
 /// How far a compile came, as its graphs tell.
-fn stage(log: &Log, compile: &Compile) -> &'static str {
+pub(super) fn stage(log: &Log, compile: &Compile) -> &'static str {
     let kinds = || compile.graphs().iter().filter_map(|&at| log.index.records.get(at)).map(|record| record.kind);
     if kinds().any(|kind| !kind.is(Kind::DynamoOutputGraph)) {
         "after aot"

@@ -29,28 +29,51 @@ pub(crate) struct Groups<K, G> {
     by_key: FxHashMap<K, usize>,
     key: fn(&G) -> K,
     join: fn(&mut G, G),
+    most: usize,
+    left_out: u64,
 }
 
 impl<K: Eq + Hash, G> Groups<K, G> {
     /// None yet. `key` tells which belong together, `join` brings two of a key together, the earlier first.
     pub(crate) fn new(key: fn(&G) -> K, join: fn(&mut G, G)) -> Self {
-        Self { list: Vec::new(), by_key: FxHashMap::default(), key, join }
+        Self { list: Vec::new(), by_key: FxHashMap::default(), key, join, most: usize::MAX, left_out: 0 }
+    }
+
+    /// The same, with room for so many; what comes after that and belongs to none of them is only counted.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// Adds a group to that of its key.
     pub(crate) fn add(&mut self, group: G) {
-        let Self { list, by_key, key, join } = self;
-        let at = *by_key.entry(key(&group)).or_insert(list.len());
-        match list.get_mut(at) {
-            Some(known) => join(known, group),
-            None => list.push(group),
+        let Self { list, by_key, key, join, most, left_out } = self;
+        let key = key(&group);
+        let next = list.len();
+        if let Some(known) = by_key.get(&key).and_then(|at| list.get_mut(*at)) {
+            join(known, group);
+        } else if next >= *most {
+            *left_out += 1;
+        } else {
+            by_key.insert(key, next);
+            list.push(group);
         }
     }
 
     /// These and then `other`'s.
     pub(crate) fn merge(mut self, other: Self) -> Self {
+        self.left_out += other.left_out;
         other.list.into_iter().for_each(|group| self.add(group));
         self
+    }
+
+    /// The groups.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, G> {
+        self.list.iter()
+    }
+
+    /// How many there was no room for: of one key, each is counted.
+    pub(crate) const fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// The groups.
@@ -104,5 +127,29 @@ pub(crate) fn sum(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a + b),
         (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(most: usize) -> Groups<char, (String, u32)> {
+        let key = |word: &(String, u32)| word.0.chars().next().unwrap_or_default();
+        Groups::new(key, |known: &mut (String, u32), other| known.1 += other.1).at_most(most)
+    }
+
+    #[test]
+    fn what_has_one_key_is_one_group_and_what_has_no_room_is_counted() {
+        let mut groups = words(2);
+        for word in ["ab", "ac", "b", "c", "a"] {
+            groups.add((word.to_owned(), 1));
+        }
+        let mut other = words(2);
+        other.add(("b2".to_owned(), 1));
+        other.add(("d".to_owned(), 1));
+        let groups = groups.merge(other);
+        assert_eq!(groups.left_out(), 2);
+        assert_eq!(groups.into_list(), [("ab".to_owned(), 3), ("b".to_owned(), 2)]);
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod failures;
 mod groups;
 mod recompile_groups;
 pub(crate) mod recompiles;
+mod tracebacks;
 
 pub(super) use break_groups::BREAK_GROUPS;
 pub(super) use breaks::GRAPH_BREAKS;
@@ -19,13 +20,40 @@ pub(crate) use groups::Shown;
 pub(crate) use groups::{EVIDENCE, Groups, Spread, sum};
 pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 
+use std::hash::Hash;
+
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compiles::{CodeRef, Compile, Compiles, compiles};
 use crate::error::Result;
+use crate::format::code_place::CodePlace;
 use crate::tables::MetricRecords;
 use crate::trace::{Log, Trace};
+
+/// How much of the texts of a log is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// All of them, for the tables.
+    Whole,
+    /// What sentences show: many logs are gathered.
+    Short,
+}
+
+impl Texts {
+    /// Groups with room for what is kept: all for the tables.
+    fn room<K: Eq + Hash, G>(self, groups: Groups<K, G>) -> Groups<K, G> {
+        groups.at_most(if self == Self::Whole { usize::MAX } else { GROUPS })
+    }
+}
+
+/// A text up to as many characters as sentences show.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
 
 /// What a log says of why its compiles took more than once.
 #[derive(Clone, Debug, Default)]
@@ -44,9 +72,9 @@ pub(crate) struct Causes {
 
 impl Causes {
     /// Reads them.
-    pub(crate) fn new(of: OfLog<'_>, compiles: Compiles) -> Self {
-        let recompiles = recompiles::recompiles(of, &compiles);
-        let (breaks, fell_back) = break_groups(of, &compiles);
+    pub(crate) fn new(of: OfLog<'_>, compiles: Compiles, texts: Texts) -> Self {
+        let recompiles = recompiles::recompiles(of, &compiles, texts);
+        let (breaks, fell_back) = break_groups(of, &compiles, texts);
         let failures = failures::failures(of, &compiles);
         Self { compiles, recompiles, breaks, fell_back, failures }
     }
@@ -72,6 +100,22 @@ impl OfLog<'_> {
         let shown = Shown { file: self.file, offset: Some(record.offset), record: Some(at) };
         Some((Spread::of(self.file, record.rank.or(self.log.rank), Some(compile.id)), shown))
     }
+}
+
+/// Most groups of a kind that sentences are made of.
+pub(crate) const GROUPS: usize = 1000;
+/// Characters of a name in a sentence.
+const NAME: usize = 300;
+
+/// Code as sentences show it.
+pub(crate) fn short_code((name, file, line): Code) -> Code {
+    (name.map(|name| cut(&name, NAME)), file.map(|file| cut(&file, NAME)), line)
+}
+
+/// A place as sentences show it.
+pub(crate) fn short_place(place: &CodePlace) -> CodePlace {
+    let function = place.function.as_ref().map(|function| cut(function, NAME));
+    CodePlace { file: cut(&place.file, NAME), line: place.line, function }
 }
 
 /// Function, file and first line of what was compiled.

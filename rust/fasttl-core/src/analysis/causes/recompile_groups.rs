@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::groups::{EVIDENCE, Groups, Spread, sum};
 use super::recompiles::Recompile;
-use super::{Causes, Code, OfLog, Shown, advice, of_logs};
+use super::{Causes, Code, GROUPS, OfLog, Shown, Texts, advice, of_logs};
 use crate::error::Result;
 use crate::format::code_place::CodePlace;
 use crate::format::recompile_reason::Cause;
@@ -38,6 +38,8 @@ pub(crate) struct RecompileGroup {
     pub(crate) count: u64,
     /// How many of them were refused.
     pub(crate) refused: u64,
+    /// How many were errors, as recompiles were declared to be.
+    pub(crate) forbidden: u64,
     /// Seconds for all of them.
     pub(crate) cost_s: Option<f64>,
     /// The values seen, for each dimension concerned, in order.
@@ -66,6 +68,7 @@ impl RecompileGroup {
             source: reason.and_then(|reason| reason.source.clone()),
             count: 1,
             refused: u64::from(found.refused),
+            forbidden: u64::from(found.forbidden),
             cost_s: found.cost_s,
             values: found.values.iter().map(|(dimension, values)| (*dimension, values.to_vec())).collect(),
             spread,
@@ -83,6 +86,7 @@ impl RecompileGroup {
     fn merge(&mut self, other: Self) {
         self.count += other.count;
         self.refused += other.refused;
+        self.forbidden += other.forbidden;
         self.cost_s = sum(self.cost_s, other.cost_s);
         for (dimension, values) in other.values {
             let seen = self.values.entry(dimension).or_default();
@@ -128,13 +132,13 @@ impl RecompileGroup {
 
 impl Default for Groups<GroupKey, RecompileGroup> {
     fn default() -> Self {
-        Groups::new(RecompileGroup::key, RecompileGroup::merge)
+        Self::new(RecompileGroup::key, RecompileGroup::merge).at_most(GROUPS)
     }
 }
 
 /// The groups of one log.
-pub(crate) fn recompile_groups(of: OfLog<'_>, causes: &Causes) -> Groups<GroupKey, RecompileGroup> {
-    let mut groups = Groups::default();
+pub(crate) fn recompile_groups(of: OfLog<'_>, causes: &Causes, texts: Texts) -> Groups<GroupKey, RecompileGroup> {
+    let mut groups = texts.room(Groups::default());
     for found in &causes.recompiles {
         let Some(compile) = causes.compiles.get_at(found.compile) else { continue };
         let Some((spread, at)) = of.place(compile, found.record) else { continue };
@@ -157,7 +161,8 @@ fn labelled(values: &BTreeMap<Option<u32>, Vec<String>>) -> Vec<String> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups = of_logs(trace, |of, compiles| recompile_groups(of, &Causes::new(of, compiles)))?;
+    let groups =
+        of_logs(trace, |of, compiles| recompile_groups(of, &Causes::new(of, compiles, Texts::Whole), Texts::Whole))?;
     let mut rows = groups
         .into_iter()
         .map(|(_, _, groups)| groups)
@@ -179,6 +184,7 @@ fn build(trace: &Trace) -> Result<Table> {
         })
         .u64("count", "Recompiles, the refused ones among them.", |r| Some(r.count))
         .u64("refused", "How many of them were refused at the recompile limit.", |r| Some(r.refused))
+        .u64("forbidden", "How many of them were errors, as `error_on_recompile` demands.", |r| Some(r.forbidden))
         .f64("cost_s", "Seconds for all of them; null where the log does not say.", |r| r.cost_s)
         .texts(
             "values",

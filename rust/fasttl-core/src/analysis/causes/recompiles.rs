@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{Code, FrameKey, OfLog, advice, code_ref, frame_codes, frame_key, of_logs, sum};
+use super::{
+    Code, FrameKey, OfLog, Texts, advice, code_ref, cut, frame_codes, frame_key, of_logs, short_code, short_place, sum,
+};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
@@ -18,6 +20,10 @@ use crate::trace::{Log, Trace};
 pub(in crate::analysis) const RECOMPILES: TableDef =
     TableDef { name: "recompiles", about: "a compile id with a recompile reason", build };
 
+/// Entries of a frame whose reasons are looked into, the newest.
+const ENTRIES: usize = 100;
+/// Dimensions of one recompile that are told.
+const DIMENSIONS: usize = 16;
 /// Most values of one source that are kept.
 const VALUES: usize = 100;
 
@@ -30,9 +36,11 @@ pub(crate) struct Recompile {
     pub(crate) record: usize,
     /// Whether it was refused because there had been too many.
     pub(crate) refused: bool,
+    /// Whether it was an error, as recompiles were declared to be.
+    pub(crate) forbidden: bool,
     /// The reasons as logged, newest entry first.
     pub(crate) texts: Vec<String>,
-    /// The guards that they name.
+    /// The guards that the newest of them name.
     pub(crate) reasons: Vec<Reason>,
     /// What the source of the first reason had over all compiles of the frame, in the order in which it came: for each
     /// dimension that did not fit an entry, that of the first reason first.
@@ -56,7 +64,7 @@ impl Recompile {
         let alike = |reason: &&Reason| first.is_some_and(|f| f.cause == reason.cause && f.source == reason.source);
         let mut dimensions: Vec<Option<u32>> = Vec::new();
         for reason in self.reasons.iter().filter(alike) {
-            if !dimensions.contains(&reason.dimension) {
+            if dimensions.len() < DIMENSIONS && !dimensions.contains(&reason.dimension) {
                 dimensions.push(reason.dimension);
             }
         }
@@ -73,16 +81,19 @@ impl Recompile {
 type Subject = (FrameKey, Option<String>, Option<u32>);
 
 /// The recompiles of a log, in its order.
-pub(crate) fn recompiles(of: OfLog<'_>, all: &Compiles) -> Vec<Recompile> {
-    let OfLog { log, bytes, metrics, .. } = of;
+pub(crate) fn recompiles(of: OfLog<'_>, all: &Compiles, texts: Texts) -> Vec<Recompile> {
+    let OfLog { log, bytes, .. } = of;
     let mut found: Vec<Recompile> =
-        all.iter().enumerate().filter_map(|(at, compile)| one(log, bytes, metrics, (at, compile))).collect();
+        all.iter().enumerate().filter_map(|(at, compile)| one(of, (at, compile), texts)).collect();
     let codes = frame_codes(all);
     let values: BTreeMap<Subject, Arc<[String]>> =
         values(log, bytes, all, &found).into_iter().map(|(subject, values)| (subject, values.into())).collect();
     for recompile in &mut found {
         let Some(compile) = all.get_at(recompile.compile) else { continue };
         recompile.code = codes.of(compile);
+        if texts == Texts::Short {
+            recompile.code = short_code(std::mem::take(&mut recompile.code));
+        }
         recompile.values = recompile
             .alike()
             .map(|dimension| {
@@ -98,22 +109,40 @@ fn subject(compile: &Compile, reason: &Reason) -> Subject {
     (frame_key(compile), reason.source.clone(), reason.dimension)
 }
 
-fn one(log: &Log, bytes: &[u8], metrics: &MetricRecords<'_>, (at, compile): (usize, &Compile)) -> Option<Recompile> {
+fn one(of: OfLog<'_>, (at, compile): (usize, &Compile), keep: Texts) -> Option<Recompile> {
+    let OfLog { log, bytes, metrics, .. } = of;
     let artifact = compile.reasons().and_then(|record| Some((record, log.index.records.get(record)?)));
-    let (record, texts) = match artifact {
+    let mut forbids = false;
+    let (record, mut texts) = match artifact {
         Some((at, record)) => (at, texts(&log.index.payload(record, bytes).text())),
         // Where a recompile is an error, its message has the reasons.
         None => compile
             .metrics
             .iter()
             .find_map(|&at| Some((at, forbidden(metrics, at)?)))
+            .inspect(|_| forbids = true)
             .or_else(|| Some((*compile.metrics.first()?, vec![compile.recompile_reason.clone()?])))?,
     };
-    let reasons = texts.iter().flat_map(|text| reasons(text)).collect();
+    let mut found: Vec<Reason> = texts.iter().take(ENTRIES).flat_map(|text| reasons(text)).collect();
+    if keep == Texts::Short {
+        texts = Vec::new();
+        found.iter_mut().for_each(shorten);
+    }
     let cost_s = sum(compile.phases.frame_s, compile.phases.backward_s);
     let refused = compile.limit_hit;
     let (values, code) = (Vec::new(), (None, None, None));
-    Some(Recompile { compile: at, record, refused, texts, reasons, values, cost_s, code })
+    Some(Recompile { compile: at, record, refused, forbidden: forbids, texts, reasons: found, values, cost_s, code })
+}
+
+/// Leaves what a sentence shows of the texts of a reason.
+fn shorten(reason: &mut Reason) {
+    const WORDS: usize = 300;
+    reason.guard = cut(&reason.guard, WORDS);
+    reason.pattern = cut(&reason.pattern, WORDS);
+    for text in [&mut reason.source, &mut reason.expected, &mut reason.actual, &mut reason.code, &mut reason.hint] {
+        *text = text.as_ref().map(|text| cut(text, WORDS));
+    }
+    reason.place = reason.place.as_ref().map(short_place);
 }
 
 /// The reasons in the message of a `RecompileError`: a line each, `- 0/0: …`.
@@ -192,7 +221,7 @@ struct RecompileRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let all = of_logs(trace, |of, compiles| (recompiles(of, &compiles), compiles))?;
+    let all = of_logs(trace, |of, compiles| (recompiles(of, &compiles, Texts::Whole), compiles))?;
     let rows: Vec<RecompileRow<'_>> = all.iter().flat_map(rows_of).collect();
     let builder = compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, r.compile))
         .u64("offset", "Byte at which the record with the reasons starts.", |r| {
@@ -217,6 +246,9 @@ fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, 
         .bool("refused", "Whether it was refused at the recompile limit: the frame runs without being compiled from then on.", |r| {
             Some(r.found.refused)
         })
+        .bool("forbidden", "Whether it was an error and not made, as `error_on_recompile` demands.", |r| {
+            Some(r.found.forbidden)
+        })
         .texts("reasons", "The reasons as logged, one for each earlier entry of the frame, newest first.", |r| {
             Some(r.found.texts.clone())
         })
@@ -232,7 +264,7 @@ fn columns<'r>(builder: TableBuilder<'r, RecompileRow<'r>>) -> TableBuilder<'r, 
             "What was other: size, stride, dimensions, dtype, device, requires grad, tensor kind, float, integer, constant, global, object id, type, container, attribute, aliasing, grad mode, global state, backend, limit or other.",
             |r| Some(Cow::Borrowed(r.found.cause().name())),
         )
-        .texts("causes", "The causes of all entries, each once.", |r| {
+        .texts("causes", "The causes of all entries, each once; of more than 100 entries those of the newest.", |r| {
             let mut causes: Vec<String> = Vec::new();
             for reason in &r.found.reasons {
                 keep(&mut causes, reason.cause.name());

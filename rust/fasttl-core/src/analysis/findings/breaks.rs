@@ -13,11 +13,11 @@ const WORTH_S: f64 = 0.005;
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
     // Where a break made the whole compile fail, that is a finding of its own.
-    let own = |group: &BreakGroup| !(group.first.said.skips_frame && group.failed);
-    gathered.breaks.clone().into_list().into_iter().filter(own).map(finding).collect()
+    let own = |group: &&BreakGroup| !(group.first.said.skips_frame && group.failed);
+    gathered.breaks.iter().filter(own).map(finding).collect()
 }
 
-fn finding(group: BreakGroup) -> Finding {
+fn finding(group: &BreakGroup) -> Finding {
     let said = &group.first.said;
     let own = group.first.own.as_ref().map(|(place, _)| place);
     let inside = said.place.as_ref().filter(|place| Owner::of(&place.file) != Owner::User);
@@ -48,7 +48,7 @@ fn finding(group: BreakGroup) -> Finding {
         cost_s: group.lost_s,
         sentence,
         advice: group.first.advice(),
-        evidence: Evidence { table: "graph_breaks", rows: group.evidence },
-        spread: group.spread,
+        evidence: Evidence { table: "graph_breaks", rows: group.evidence.clone() },
+        spread: group.spread.clone(),
     }
 }

@@ -8,12 +8,12 @@ pub(super) const KIND: FindingKind =
     FindingKind { name: "caches", about: "A cache of the compiler was cold, or was bypassed.", find };
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    let all = gathered.caches.clone().into_list();
+    let all = || gathered.caches.iter();
     let hits = |layer: &str| {
         let hit = |group: &&Group<CacheKey>| group.key.0 == layer && group.key.1 == "hit";
-        all.iter().filter(hit).map(|group| group.count).sum::<u64>()
+        all().filter(hit).map(|group| group.count).sum::<u64>()
     };
-    all.iter().filter_map(|group| finding(group, hits(group.key.0))).collect()
+    all().filter_map(|group| finding(group, hits(group.key.0))).collect()
 }
 
 fn finding(group: &Group<CacheKey>, hits: u64) -> Option<Finding> {

@@ -7,7 +7,7 @@ pub(super) const KIND: FindingKind =
     FindingKind { name: "cudagraphs", about: "CUDA graphs were asked for and not used, and why.", find };
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    let finding = |group: super::gathered::Group<String>| Finding {
+    let finding = |group: &super::gathered::Group<String>| Finding {
         kind: KIND.name,
         severity: Severity::Warning,
         cost_s: None,
@@ -21,8 +21,8 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
             "Take away what the reason names: inputs that are changed in place, tensors on the CPU, dynamic shapes, \
              operations that CUDA graphs cannot record. Without them each call launches its kernels one by one."
                 .to_owned(),
-        spread: group.spread,
-        evidence: Evidence { table: "metrics", rows: group.evidence },
+        spread: group.spread.clone(),
+        evidence: Evidence { table: "metrics", rows: group.evidence.clone() },
     };
-    gathered.cudagraphs.clone().into_list().into_iter().map(finding).collect()
+    gathered.cudagraphs.iter().map(finding).collect()
 }

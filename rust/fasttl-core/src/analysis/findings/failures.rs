@@ -9,10 +9,10 @@ pub(super) const KIND: FindingKind =
     FindingKind { name: "failed compiles", about: "A compile ended with an error, and which.", find };
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    gathered.failures.clone().into_list().into_iter().map(finding).collect()
+    gathered.failures.iter().map(finding).collect()
 }
 
-fn finding(group: Group<FailureKey>) -> Finding {
+fn finding(group: &Group<FailureKey>) -> Finding {
     let Group { key, count, cost_s, spread, example, codes, evidence } = group;
     let what = if key.is_backward { "backward compile" } else { "compile" };
     let names: Vec<String> =
@@ -20,9 +20,9 @@ fn finding(group: Group<FailureKey>) -> Finding {
     let mut sentence = match names.as_slice() {
         [one] => format!(
             "The {what} of {one} failed{}",
-            if count > 1 { format!(" {}", times(count)) } else { String::new() }
+            if *count > 1 { format!(" {}", times(*count)) } else { String::new() }
         ),
-        several => format!("{} failed alike, of {}", super::words::count(count, what), few(several, 2)),
+        several => format!("{} failed alike, of {}", super::words::count(*count, what), few(several, 2)),
     };
     sentence += &on_ranks(&spread.ranks);
     if let Some(own) = &key.own {
@@ -47,10 +47,10 @@ fn finding(group: Group<FailureKey>) -> Finding {
     Finding {
         kind: KIND.name,
         severity: if key.fell_back { Severity::Warning } else { Severity::Error },
-        cost_s,
+        cost_s: *cost_s,
         sentence,
         advice: advice::of_failure(key.error.as_deref(), key.has_reproducer),
-        spread,
-        evidence: Evidence { table: "failures", rows: evidence },
+        spread: spread.clone(),
+        evidence: Evidence { table: "failures", rows: evidence.clone() },
     }
 }

@@ -1,15 +1,18 @@
 //! What findings are made from: a little of each log, brought together over all of them.
 
+use rustc_hash::FxHashSet;
+
 use crate::analysis::cache::{LookUp, look_ups};
 use crate::analysis::causes::failures::{Event, FailureFact};
 use crate::analysis::causes::{
-    BreakGroup, Causes, Code, EVIDENCE, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, breaks,
-    recompile_groups, sum,
+    BreakGroup, Causes, Code, EVIDENCE, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, breaks,
+    cut, recompile_groups, short_code, short_place, sum,
 };
 use crate::analysis::compiles::Compile;
 use crate::analysis::findings::words::{failure_words, without_temporary};
 use crate::analysis::parts::Parts;
 use crate::format::code_place::CodePlace;
+use crate::format::compile_id::CompileId;
 use crate::format::json;
 use crate::format::recompile_reason::blank;
 use crate::index::Severity;
@@ -49,6 +52,10 @@ impl<K> Group<K> {
     }
 }
 
+/// No compile takes this long: such a number is damage.
+const CENTURY_S: f64 = 3e9;
+/// Characters of a text that are kept.
+const WORDS: usize = 600;
 /// Most functions of a group that are kept.
 const CODES: usize = 4;
 
@@ -96,6 +103,28 @@ pub(crate) struct Slow {
     pub(crate) evidence: Shown,
 }
 
+/// A function with many guards.
+#[derive(Clone, Debug)]
+pub(crate) struct GuardGroup {
+    /// Its compiles that have many.
+    pub(crate) group: Group<Code>,
+    /// The most guards of one of them.
+    pub(crate) most: i64,
+    /// The longest check of them, in microseconds.
+    pub(crate) latency_us: Option<i64>,
+}
+
+impl Default for Groups<Code, GuardGroup> {
+    fn default() -> Self {
+        let join = |known: &mut GuardGroup, other: GuardGroup| {
+            known.group.merge(other.group);
+            known.most = known.most.max(other.most);
+            known.latency_us = known.latency_us.max(other.latency_us);
+        };
+        Self::new(|one: &GuardGroup| one.group.key.clone(), join).at_most(GROUPS)
+    }
+}
+
 /// How many of the slowest compiles are kept.
 const SLOWEST: usize = 5;
 
@@ -108,9 +137,7 @@ pub(crate) struct Gathered {
     pub(crate) caches: Groups<CacheKey, Group<CacheKey>>,
     pub(crate) cudagraphs: Groups<String, Group<String>>,
     pub(crate) unfinished: Groups<OpenKey, Group<OpenKey>>,
-    pub(crate) guards: Groups<Code, Group<Code>>,
-    /// The most guards of a compile, and the longest check of them in microseconds.
-    pub(crate) most_guards: (i64, Option<i64>),
+    pub(crate) guards: Groups<Code, GuardGroup>,
     pub(crate) problems: Groups<&'static str, Group<&'static str>>,
     /// Logs of which nothing could be read.
     pub(crate) unread: Groups<&'static str, Group<&'static str>>,
@@ -122,7 +149,7 @@ pub(crate) struct Gathered {
 
 impl<K: Clone + Eq + std::hash::Hash> Default for Groups<K, Group<K>> {
     fn default() -> Self {
-        Self::new(|group| group.key.clone(), Group::merge)
+        Self::new(|group: &Group<K>| group.key.clone(), Group::merge).at_most(GROUPS)
     }
 }
 
@@ -130,15 +157,19 @@ impl Gathered {
     /// What is kept of a log.
     pub(crate) fn new(read: OfLog<'_>, causes: &Causes, parts: &Parts) -> Self {
         let OfLog { file, log, bytes, metrics } = read;
-        let mut kept =
-            Self { recompiles: recompile_groups(read, causes), breaks: causes.breaks.clone(), ..Self::default() };
+        let mut kept = Self {
+            recompiles: recompile_groups(read, causes, Texts::Short),
+            breaks: causes.breaks.clone(),
+            ..Self::default()
+        };
         let of = Of { file, log };
         kept.take_failures(of, causes);
         for compile in causes.compiles.iter() {
             kept.take_compile(of, metrics, compile);
         }
+        let mut counted = FxHashSet::default();
         for look_up in look_ups(log, bytes, parts) {
-            kept.take_look_up(of, bytes, causes, &look_up);
+            kept.take_look_up(of, (bytes, causes), &look_up, &mut counted);
         }
         kept.take_problems(of);
         kept.slowest = only_slowest(kept.slowest);
@@ -160,7 +191,6 @@ impl Gathered {
             cudagraphs: self.cudagraphs.merge(other.cudagraphs),
             unfinished: self.unfinished.merge(other.unfinished),
             guards: self.guards.merge(other.guards),
-            most_guards: (self.most_guards.0.max(other.most_guards.0), self.most_guards.1.max(other.most_guards.1)),
             problems: self.problems.merge(other.problems),
             unread: self.unread.merge(other.unread),
             phases: self.phases.plus(other.phases),
@@ -176,14 +206,18 @@ impl Gathered {
             let message = failure_words(&fact.reason);
             let key = FailureKey {
                 is_backward: fact.event == Event::Backward,
-                error: fact.error.clone(),
-                message: blank(&without_temporary(&message)),
+                error: fact.error.as_deref().map(|error| cut(error, WORDS)),
+                message: cut(&blank(&without_temporary(&message)), WORDS),
                 fell_back: fact.event == Event::Failure && causes.fell_back.contains(&fact.compile),
-                own: fact.own.clone(),
+                own: fact.own.as_ref().map(short_place),
                 has_reproducer: compile.has_reproducer,
             };
             let group = of.group(key, fact.lost_s, Some(compile), of.record(Some(fact.record)));
-            self.failures.add(Group { example: Some(message), codes: vec![fact.code.clone()], ..group });
+            self.failures.add(Group {
+                example: Some(cut(&message, WORDS)),
+                codes: vec![short_code(fact.code.clone())],
+                ..group
+            });
         }
     }
 
@@ -192,26 +226,27 @@ impl Gathered {
         if compile.unfinished {
             let is_cut = of.log.state == LogState::Truncated;
             self.unfinished.add(of.group(
-                (compile.code_owned(), is_cut),
+                (short_code(compile.code_owned()), is_cut),
                 None,
                 Some(compile),
                 of.record(compile.start),
             ));
         }
         if let Some(reason) = &compile.cudagraph_skip {
-            let group = of.group(reason.clone(), None, Some(compile), of.record(measured));
+            let group = of.group(cut(reason, WORDS), None, Some(compile), of.record(measured));
             self.cudagraphs.add(group);
         }
         if compile.guards.is_some_and(|guards| guards >= super::guards::MANY) {
-            let latency = compile.metrics.iter().filter_map(|&at| metrics.fields(at).int("guard_latency_us")).max();
-            self.most_guards = (self.most_guards.0.max(compile.guards.unwrap_or(0)), self.most_guards.1.max(latency));
-            self.guards.add(of.group(compile.code_owned(), None, Some(compile), of.record(measured)));
+            let latency_us = compile.metrics.iter().filter_map(|&at| metrics.fields(at).int("guard_latency_us")).max();
+            let group = of.group(short_code(compile.code_owned()), None, Some(compile), of.record(measured));
+            self.guards.add(GuardGroup { group, most: compile.guards.unwrap_or(0), latency_us });
         }
-        let Some(seconds) = sum(compile.phases.frame_s, compile.phases.backward_s) else { return };
+        let seconds = sum(compile.phases.frame_s, compile.phases.backward_s).filter(|s| (0.0..CENTURY_S).contains(s));
+        let Some(seconds) = seconds else { return };
         self.phases = self.phases.plus(PhaseTimes::of(compile));
         self.slowest.push(Slow {
             seconds,
-            code: compile.code_owned(),
+            code: short_code(compile.code_owned()),
             spread: of.spread(Some(compile)),
             evidence: of.record(measured),
         });
@@ -220,7 +255,13 @@ impl Gathered {
         }
     }
 
-    fn take_look_up(&mut self, of: Of<'_>, bytes: &[u8], causes: &Causes, look_up: &LookUp) {
+    fn take_look_up(
+        &mut self,
+        of: Of<'_>,
+        (bytes, causes): (&[u8], &Causes),
+        look_up: &LookUp,
+        counted: &mut FxHashSet<((u32, CompileId), bool)>,
+    ) {
         let reason = (look_up.state == "bypass").then(|| {
             let payload =
                 of.log.index.records.get(look_up.record).map(|record| of.log.index.payload(record, bytes).text());
@@ -230,9 +271,11 @@ impl Gathered {
         });
         let (generation, id) = look_up.key;
         let compile = causes.compiles.get(generation, id);
-        // What a miss costs is what Inductor then takes; only that layer is asked, so that it counts once.
-        let cost = compile.filter(|_| look_up.layer == "fx_graph" && look_up.part.is_none_or(|part| part.number == 0));
-        let cost_s = cost.and_then(|compile| sum(compile.phases.inductor_s, compile.phases.backward_s));
+        // What a miss costs is what Inductor then takes: for a forward and a backward graph once each.
+        let is_backward = look_up.part.and_then(|part| part.is_backward) == Some(true);
+        let is_first = look_up.layer == "fx_graph" && look_up.state != "hit" && counted.insert((look_up.key, is_backward));
+        let phases = compile.filter(|_| is_first).map(|compile| compile.phases);
+        let cost_s = phases.and_then(|phases| if is_backward { phases.backward_s } else { phases.inductor_s });
         let key = (look_up.layer, look_up.state.clone(), reason.flatten());
         self.caches.add(of.group(key, cost_s, compile, of.record(Some(look_up.record))));
     }
@@ -245,7 +288,7 @@ impl Gathered {
         for problem in &of.log.index.problems {
             if problem.kind.severity() == Severity::Error {
                 let group = of.group(problem.kind.name(), None, None, of.byte(problem.offset));
-                self.problems.add(Group { example: Some(problem.detail.clone()), ..group });
+                self.problems.add(Group { example: Some(cut(&problem.detail, WORDS)), ..group });
             }
         }
     }
@@ -299,7 +342,7 @@ impl PhaseTimes {
         let phases = &compile.phases;
         let [frame, backend, inductor, code_gen, backward] =
             [phases.frame_s, phases.backend_s, phases.inductor_s, phases.code_gen_s, phases.backward_s]
-                .map(|seconds| seconds.filter(|s| s.is_finite()).unwrap_or(0.0));
+                .map(|seconds| seconds.filter(|s| (0.0..CENTURY_S).contains(s)).unwrap_or(0.0));
         Self {
             total: frame + backward,
             dynamo: (frame - backend).max(0.0),

@@ -11,7 +11,7 @@ const ADVICE: &str = "What is said of these logs may lack something. See `proble
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
     let mut found = Vec::new();
-    for group in gathered.unread.clone().into_list() {
+    for group in gathered.unread.iter() {
         let logs = count(group.count, "log");
         let sentence = match group.key {
             "empty" => format!("{logs}{} without a single record.", on_ranks(&group.spread.ranks)),
@@ -19,7 +19,7 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
         };
         found.push(finding(sentence, group));
     }
-    for group in gathered.problems.clone().into_list() {
+    for group in gathered.problems.iter() {
         let first = group.example.as_deref().map(short).unwrap_or_default();
         let sentence = format!(
             "{} \"{}\" in {}{}{}{}.",
@@ -35,14 +35,14 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
     found
 }
 
-fn finding(sentence: String, group: super::gathered::Group<&'static str>) -> Finding {
+fn finding(sentence: String, group: &super::gathered::Group<&'static str>) -> Finding {
     Finding {
         kind: KIND.name,
         severity: Severity::Error,
         cost_s: None,
         sentence,
         advice: ADVICE.to_owned(),
-        spread: group.spread,
-        evidence: Evidence { table: "problems", rows: group.evidence },
+        spread: group.spread.clone(),
+        evidence: Evidence { table: "problems", rows: group.evidence.clone() },
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
 pub(crate) use words::first_words;
 
-use super::causes::{Causes, Shown, Spread, of_logs};
+use super::causes::{Causes, Shown, Spread, Texts, of_logs};
 use super::parts::parts;
 use crate::error::Result;
 use crate::trace::Trace;
@@ -114,9 +114,29 @@ pub(crate) const KINDS: &[FindingKind] = &[
 /// The findings of what was gathered: first what failed, then what costs most.
 pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
     let mut found: Vec<Finding> = KINDS.iter().flat_map(|kind| (kind.find)(gathered)).collect();
+    found.extend(left_out(gathered));
     let cost = |finding: &Finding| finding.cost_s.unwrap_or(0.0);
     found.sort_by(|a, b| a.severity.cmp(&b.severity).then(cost(b).total_cmp(&cost(a))));
     found
+}
+
+/// What there was no room for, so that nobody takes the findings for all there is.
+fn left_out(gathered: &Gathered) -> impl Iterator<Item = Finding> + use<> {
+    let counts = [
+        (recompiles::KIND.name, "recompile_groups", gathered.recompiles.left_out()),
+        (breaks::KIND.name, "break_groups", gathered.breaks.left_out()),
+        (failures::KIND.name, "failures", gathered.failures.left_out()),
+        (unfinished::KIND.name, "frames", gathered.unfinished.left_out()),
+    ];
+    counts.into_iter().filter(|(.., count)| *count > 0).map(|(kind, table, count)| Finding {
+        kind,
+        severity: Severity::Info,
+        cost_s: None,
+        sentence: format!("{count} more of the kind \"{kind}\" are not told one by one."),
+        advice: format!("The table `{table}` has all of them."),
+        spread: Spread::default(),
+        evidence: Evidence { table, rows: Vec::new() },
+    })
 }
 
 /// The findings of a whole trace.
@@ -124,8 +144,9 @@ pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
 /// # Errors
 /// A log that changed since it was read.
 pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
-    let gathered =
-        of_logs(trace, |of, compiles| Gathered::new(of, &Causes::new(of, compiles), &parts(of.log, of.bytes)))?;
+    let gathered = of_logs(trace, |of, compiles| {
+        Gathered::new(of, &Causes::new(of, compiles, Texts::Short), &parts(of.log, of.bytes))
+    })?;
     Ok(findings(&gathered.into_iter().map(|(_, _, gathered)| gathered).reduce(Gathered::merge).unwrap_or_default()))
 }
 

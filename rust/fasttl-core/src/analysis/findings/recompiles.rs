@@ -11,23 +11,26 @@ pub(super) const KIND: FindingKind = FindingKind {
     find,
 };
 
+/// Dimensions that a sentence names.
+const TOLD: usize = 4;
+
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    gathered.recompiles.clone().into_list().into_iter().map(finding).collect()
+    // Where recompiles are errors, they are told as failed compiles.
+    let made = |group: &&RecompileGroup| group.forbidden < group.count;
+    gathered.recompiles.iter().filter(made).map(finding).collect()
 }
 
-fn finding(group: RecompileGroup) -> Finding {
+fn finding(group: &RecompileGroup) -> Finding {
     let (name, file, line) = &group.code;
-    let mut sentence = format!(
-        "{} was compiled again {}",
-        code(name.as_deref(), file.as_deref(), *line),
-        times(group.count.saturating_sub(group.refused))
-    );
-    if group.refused > 0 {
-        sentence += if group.count == group.refused { " no more: it" } else { " and" };
-        sentence += " hit the recompile limit";
-    }
+    let code = code(name.as_deref(), file.as_deref(), *line);
+    let again = group.count.saturating_sub(group.refused + group.forbidden);
+    let mut sentence = match (again, group.refused) {
+        (0, _) => format!("{code} was not compiled again: it had hit the recompile limit"),
+        (_, 0) => format!("{code} was compiled again {}", times(again)),
+        _ => format!("{code} was compiled again {} and hit the recompile limit", times(again)),
+    };
     sentence += &on_ranks(&group.spread.ranks);
-    sentence += &format!(": {}.", what(&group));
+    sentence += &format!(": {}.", what(group));
     if let Some(guard) = &group.example {
         sentence += &format!(" Guard `{}`.", short(guard));
     }
@@ -37,12 +40,12 @@ fn finding(group: RecompileGroup) -> Finding {
     let advice = group.advice();
     Finding {
         kind: KIND.name,
-        severity: severity(&group),
+        severity: severity(group),
         cost_s: group.cost_s,
         sentence,
         advice,
-        evidence: Evidence { table: "recompiles", rows: group.evidence },
-        spread: group.spread,
+        evidence: Evidence { table: "recompiles", rows: group.evidence.clone() },
+        spread: group.spread.clone(),
     }
 }
 
@@ -84,14 +87,12 @@ fn what(group: &RecompileGroup) -> String {
     let places: Vec<String> = group.values.values().map(|values| listed(values)).collect();
     match places.as_slice() {
         [one] => format!("{subject}{} changed{}", dimension(group), one),
-        several => format!(
-            "{subject} changed{}",
-            several
-                .iter()
-                .zip(group.values.keys())
-                .map(|(values, of)| { of.map_or_else(String::new, |n| format!(", in dimension {n}{values}")) })
-                .collect::<String>()
-        ),
+        several => {
+            let told = several.iter().zip(group.values.keys()).take(TOLD);
+            let one = |(values, of): (&String, &Option<u32>)| of.map(|n| format!(", in dimension {n}{values}"));
+            let more = if several.len() > TOLD { ", and in others" } else { "" };
+            format!("{subject} changed{}{more}", told.filter_map(one).collect::<String>())
+        }
     }
 }
 

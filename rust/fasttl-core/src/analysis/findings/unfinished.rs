@@ -7,7 +7,7 @@ pub(super) const KIND: FindingKind =
     FindingKind { name: "unfinished compiles", about: "The log ends before a compile did.", find };
 
 fn find(gathered: &Gathered) -> Vec<Finding> {
-    let finding = |group: super::gathered::Group<super::gathered::OpenKey>| {
+    let finding = |group: &super::gathered::Group<super::gathered::OpenKey>| {
         let ((name, file, line), is_cut) = &group.key;
         let code = code(name.as_deref(), file.as_deref(), *line);
         let often = if group.count > 1 { format!(" {}", times(group.count)) } else { String::new() };
@@ -24,9 +24,9 @@ fn find(gathered: &Gathered) -> Vec<Finding> {
                 "See what the compile had done last (its artifacts, and its open spans in `events`). Out of memory, a \
                  time limit, and a collective that other ranks never enter are the usual reasons."
                     .to_owned(),
-            spread: group.spread,
-            evidence: Evidence { table: "records", rows: group.evidence },
+            spread: group.spread.clone(),
+            evidence: Evidence { table: "records", rows: group.evidence.clone() },
         }
     };
-    gathered.unfinished.clone().into_list().into_iter().map(finding).collect()
+    gathered.unfinished.iter().map(finding).collect()
 }

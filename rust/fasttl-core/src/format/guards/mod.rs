@@ -10,6 +10,8 @@ pub mod comment;
 pub mod ids;
 pub mod list;
 
+use super::python::{Unclosed, outside_of_strings};
+
 /// A tree of guards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GuardTree<'t> {
@@ -167,33 +169,11 @@ fn leaf(text: &str) -> Guard<'_> {
 
 /// Cuts a text at the first `mark` outside of Python's strings; where a string does not end, at the first one.
 fn split<'t>(text: &'t str, mark: &str) -> (&'t str, Option<&'t str>) {
-    let found = match outside_of_strings(text.as_bytes(), mark.as_bytes()) {
-        Ok(found) => found,
-        Err(Unclosed) => text.find(mark),
-    };
-    match found {
+    let found = outside_of_strings(text.as_bytes(), |_, rest| rest.starts_with(mark.as_bytes()));
+    match found.unwrap_or_else(|Unclosed| text.find(mark)) {
         Some(at) => (text.get(..at).unwrap_or(text), text.get(at + mark.len()..)),
         None => (text, None),
     }
-}
-
-/// A string of Python that does not end.
-struct Unclosed;
-
-fn outside_of_strings(text: &[u8], mark: &[u8]) -> Result<Option<usize>, Unclosed> {
-    let mut quote = None;
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        match (byte, quote) {
-            (b'\\', Some(_)) => at += 1,
-            (b'\'' | b'"', None) => quote = Some(byte),
-            (byte, Some(open)) if byte == open => quote = None,
-            (_, None) if text.get(at..).is_some_and(|rest| rest.starts_with(mark)) => return Ok(Some(at)),
-            _ => {}
-        }
-        at += 1;
-    }
-    if quote.is_some() { Err(Unclosed) } else { Ok(None) }
 }
 
 #[cfg(test)]
