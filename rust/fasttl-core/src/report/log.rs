@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
@@ -18,7 +19,7 @@ use super::places::Place;
 use super::plan::{Content, Planned, plan};
 use super::tree::Tree;
 use super::{Mode, ReportOptions, directory, events, jsonl, provenance, raw_log, twins};
-use crate::analysis::causes::{Causes, OfLog, Texts};
+use crate::analysis::causes::OfLog;
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
 use crate::analysis::findings::{Finding, Gathered, findings};
@@ -47,9 +48,6 @@ pub(super) struct Done {
     pub(super) note: Option<String>,
 }
 
-/// What was found in a log: its counts, and the sentences about it.
-type Found<'a> = (&'a pages::Summary, &'a [Finding]);
-
 /// What all parts of one report share.
 pub(super) struct Writer<'a> {
     pub(super) trace: &'a Trace,
@@ -77,22 +75,15 @@ impl Writer<'_> {
             plan.provenance = provenance::pages(log, &plan, self.options.provenance);
             plan
         };
-        let analysed = || {
-            let (compiles, parts) = (compiles(self.trace, log, &view, &metrics), parts(log, &view));
-            let file = u32::try_from(number).unwrap_or(u32::MAX);
-            let of = OfLog { file, log, bytes: &view, metrics: &metrics };
-            let causes = Causes::new(of, compiles, Texts::Short);
-            let gathered = Gathered::new(of, &causes, &parts);
-            (causes, parts, gathered)
-        };
-        let ((causes, parts, gathered), plan) = rayon::join(analysed, planned);
+        let analysed = || (compiles(self.trace, log, &view, &metrics), parts(log, &view));
+        let ((compiles, parts), plan) = rayon::join(analysed, planned);
         let site = Site {
             trace: self.trace,
             log,
             number,
             bytes: &view,
             metrics: &metrics,
-            compiles: &causes.compiles,
+            compiles: &compiles,
             parts: &parts,
             plan: &plan,
             up: place.up,
@@ -103,8 +94,7 @@ impl Writer<'_> {
         let configs = Configs::default();
         let trees = GuardTrees::new(&site);
         let shared = Shared { tree: &tree, site, shapes: &shapes, configs: &configs, trees: &trees, extras, in_job };
-        let found = findings(&gathered);
-        let mut summary = pages::summary(&causes.compiles);
+        let mut summary = pages::summary(&compiles);
         if self.options.mode == Mode::Export {
             summary.exports = Some(exports(log, &view));
         }
@@ -119,10 +109,10 @@ impl Writer<'_> {
                     tree.write(&page.path, pages::provenance_page(&site, self.pages, *id, page)?.as_bytes())
                 })
             },
-            || self.wholes(&shared, place, (&summary, &found)),
+            || self.wholes(&shared, place, &summary),
         );
         files?;
-        let note = wholes?;
+        let (note, gathered) = wholes?;
         let (facts, has) = match in_job {
             Some(in_job) => self.compared(&shared, place, in_job)?,
             None => Default::default(),
@@ -149,8 +139,13 @@ impl Writer<'_> {
         Ok((facts, has))
     }
 
-    /// The files that a log has once; yields what the caller should know of them.
-    fn wholes(&self, shared: &Shared<'_>, place: &Place, found: Found<'_>) -> Result<Option<String>> {
+    /// The files that a log has once; yields what the caller should know of them, and what findings are made from.
+    fn wholes(
+        &self,
+        shared: &Shared<'_>,
+        place: &Place,
+        summary: &pages::Summary,
+    ) -> Result<(Option<String>, Gathered)> {
         let Shared { tree, site, .. } = shared;
         let (log, bytes) = (site.log, site.bytes);
         let fixed = RelPath::fixed;
@@ -164,7 +159,13 @@ impl Writer<'_> {
                     .map_err(io::Error::other)
             }),
         };
-        let pages = || self.log_pages(shared, place, found);
+        let gathered = OnceLock::new();
+        let pages = || {
+            let file = u32::try_from(site.number).unwrap_or(u32::MAX);
+            let of = OfLog { file, log, bytes, metrics: site.metrics };
+            let gathered = gathered.get_or_init(|| Gathered::new(of, site.compiles, site.parts));
+            self.log_pages(shared, place, summary, &findings(gathered))
+        };
         // Side by side, the longest first.
         let others: [&(dyn Fn() -> Result<()> + Sync); 3] = [&jsonl, &pages, &events];
         let (note, others) = rayon::join(raw_log, || {
@@ -173,11 +174,18 @@ impl Writer<'_> {
                 write()
             })
         });
-        others.and(note)
+        others?;
+        Ok((note?, gathered.into_inner().unwrap_or_default()))
     }
 
     /// The directory of a log's files, and its pages of which there is one.
-    fn log_pages(&self, shared: &Shared<'_>, place: &Place, (summary, findings): Found<'_>) -> Result<()> {
+    fn log_pages(
+        &self,
+        shared: &Shared<'_>,
+        place: &Place,
+        summary: &pages::Summary,
+        findings: &[Finding],
+    ) -> Result<()> {
         let Shared { tree, site, shapes, .. } = shared;
         let log = site.log;
         let census = Census::new(log, site.bytes, self.options.mode, |record| shapes.have_page(log, record));

@@ -23,7 +23,7 @@ pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 use std::hash::Hash;
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::compiles::{CodeRef, Compile, Compiles, compiles};
 use crate::error::Result;
@@ -52,31 +52,6 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
-    }
-}
-
-/// What a log says of why its compiles took more than once.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Causes {
-    /// Its compiles, which the others number.
-    pub(crate) compiles: Compiles,
-    /// Its recompiles.
-    pub(crate) recompiles: Vec<recompiles::Recompile>,
-    /// Its graph breaks, those that are one brought together.
-    pub(crate) breaks: Groups<breaks::BreakKey, BreakGroup>,
-    /// Compiles whose frame runs as it is because of a break, by their numbers.
-    pub(crate) fell_back: FxHashSet<usize>,
-    /// Its failures and restarts.
-    pub(crate) failures: Vec<failures::FailureFact>,
-}
-
-impl Causes {
-    /// Reads them.
-    pub(crate) fn new(of: OfLog<'_>, compiles: Compiles, texts: Texts) -> Self {
-        let recompiles = recompiles::recompiles(of, &compiles, texts);
-        let (breaks, fell_back) = break_groups(of, &compiles, texts);
-        let failures = failures::failures(of, &compiles);
-        Self { compiles, recompiles, breaks, fell_back, failures }
     }
 }
 

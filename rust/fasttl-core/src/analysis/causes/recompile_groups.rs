@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::groups::{EVIDENCE, Groups, Spread, sum};
-use super::recompiles::Recompile;
-use super::{Causes, Code, GROUPS, OfLog, Shown, Texts, advice, of_logs};
+use super::recompiles::{Recompile, recompiles};
+use super::{Code, GROUPS, OfLog, Shown, Texts, advice, of_logs};
+use crate::analysis::compiles::Compiles;
 use crate::error::Result;
 use crate::format::code_place::CodePlace;
 use crate::format::recompile_reason::Cause;
@@ -137,12 +138,12 @@ impl Default for Groups<GroupKey, RecompileGroup> {
 }
 
 /// The groups of one log.
-pub(crate) fn recompile_groups(of: OfLog<'_>, causes: &Causes, texts: Texts) -> Groups<GroupKey, RecompileGroup> {
+pub(crate) fn recompile_groups(of: OfLog<'_>, all: &Compiles, texts: Texts) -> Groups<GroupKey, RecompileGroup> {
     let mut groups = texts.room(Groups::default());
-    for found in &causes.recompiles {
-        let Some(compile) = causes.compiles.get_at(found.compile) else { continue };
+    for found in recompiles(of, all, texts) {
+        let Some(compile) = all.get_at(found.compile) else { continue };
         let Some((spread, at)) = of.place(compile, found.record) else { continue };
-        groups.add(RecompileGroup::of(found, spread, at));
+        groups.add(RecompileGroup::of(&found, spread, at));
     }
     groups
 }
@@ -161,8 +162,7 @@ fn labelled(values: &BTreeMap<Option<u32>, Vec<String>>) -> Vec<String> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let groups =
-        of_logs(trace, |of, compiles| recompile_groups(of, &Causes::new(of, compiles, Texts::Whole), Texts::Whole))?;
+    let groups = of_logs(trace, |of, compiles| recompile_groups(of, &compiles, Texts::Whole))?;
     let mut rows = groups
         .into_iter()
         .map(|(_, _, groups)| groups)

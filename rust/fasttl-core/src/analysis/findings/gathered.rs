@@ -3,12 +3,12 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::cache::{LookUp, look_ups};
-use crate::analysis::causes::failures::{Event, FailureFact};
+use crate::analysis::causes::failures::{Event, FailureFact, failures};
 use crate::analysis::causes::{
-    BreakGroup, Causes, Code, EVIDENCE, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, breaks,
-    cut, recompile_groups, short_code, short_place, sum,
+    BreakGroup, Code, EVIDENCE, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, break_groups,
+    breaks, cut, recompile_groups, short_code, short_place, sum,
 };
-use crate::analysis::compiles::Compile;
+use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::findings::words::{failure_words, without_temporary};
 use crate::analysis::parts::Parts;
 use crate::format::code_place::CodePlace;
@@ -155,21 +155,21 @@ impl<K: Clone + Eq + std::hash::Hash> Default for Groups<K, Group<K>> {
 
 impl Gathered {
     /// What is kept of a log.
-    pub(crate) fn new(read: OfLog<'_>, causes: &Causes, parts: &Parts) -> Self {
+    pub(crate) fn new(read: OfLog<'_>, compiles: &Compiles, parts: &Parts) -> Self {
         let OfLog { file, log, bytes, metrics } = read;
-        let mut kept = Self {
-            recompiles: recompile_groups(read, causes, Texts::Short),
-            breaks: causes.breaks.clone(),
-            ..Self::default()
-        };
+        let (recompiles, ((breaks, fell_back), failures)) = rayon::join(
+            || recompile_groups(read, compiles, Texts::Short),
+            || rayon::join(|| break_groups(read, compiles, Texts::Short), || failures(read, compiles)),
+        );
+        let mut kept = Self { recompiles, breaks, ..Self::default() };
         let of = Of { file, log };
-        kept.take_failures(of, causes);
-        for compile in causes.compiles.iter() {
+        kept.take_failures(of, compiles, (&failures, &fell_back));
+        for compile in compiles.iter() {
             kept.take_compile(of, metrics, compile);
         }
         let mut counted = FxHashSet::default();
         for look_up in look_ups(log, bytes, parts) {
-            kept.take_look_up(of, (bytes, causes), &look_up, &mut counted);
+            kept.take_look_up(of, (bytes, compiles), &look_up, &mut counted);
         }
         kept.take_problems(of);
         kept.slowest = only_slowest(kept.slowest);
@@ -199,16 +199,21 @@ impl Gathered {
         }
     }
 
-    fn take_failures(&mut self, of: Of<'_>, causes: &Causes) {
+    fn take_failures(
+        &mut self,
+        of: Of<'_>,
+        compiles: &Compiles,
+        (failures, fell_back): (&[FailureFact], &FxHashSet<usize>),
+    ) {
         let failed = |fact: &&FailureFact| matches!(fact.event, Event::Failure | Event::Backward);
-        for fact in causes.failures.iter().filter(failed) {
-            let Some(compile) = causes.compiles.get_at(fact.compile) else { continue };
+        for fact in failures.iter().filter(failed) {
+            let Some(compile) = compiles.get_at(fact.compile) else { continue };
             let message = failure_words(&fact.reason);
             let key = FailureKey {
                 is_backward: fact.event == Event::Backward,
                 error: fact.error.as_deref().map(|error| cut(error, WORDS)),
                 message: cut(&blank(&without_temporary(&message)), WORDS),
-                fell_back: fact.event == Event::Failure && causes.fell_back.contains(&fact.compile),
+                fell_back: fact.event == Event::Failure && fell_back.contains(&fact.compile),
                 own: fact.own.as_ref().map(short_place),
                 has_reproducer: compile.has_reproducer,
             };
@@ -258,7 +263,7 @@ impl Gathered {
     fn take_look_up(
         &mut self,
         of: Of<'_>,
-        (bytes, causes): (&[u8], &Causes),
+        (bytes, compiles): (&[u8], &Compiles),
         look_up: &LookUp,
         counted: &mut FxHashSet<((u32, CompileId), bool)>,
     ) {
@@ -270,10 +275,11 @@ impl Gathered {
             member(b"cache_bypass_reason").or_else(|| member(b"_reason")).map(|reason| super::words::short(&reason))
         });
         let (generation, id) = look_up.key;
-        let compile = causes.compiles.get(generation, id);
+        let compile = compiles.get(generation, id);
         // What a miss costs is what Inductor then takes: for a forward and a backward graph once each.
         let is_backward = look_up.part.and_then(|part| part.is_backward) == Some(true);
-        let is_first = look_up.layer == "fx_graph" && look_up.state != "hit" && counted.insert((look_up.key, is_backward));
+        let is_first =
+            look_up.layer == "fx_graph" && look_up.state != "hit" && counted.insert((look_up.key, is_backward));
         let phases = compile.filter(|_| is_first).map(|compile| compile.phases);
         let cost_s = phases.and_then(|phases| if is_backward { phases.backward_s } else { phases.inductor_s });
         let key = (look_up.layer, look_up.state.clone(), reason.flatten());

@@ -20,7 +20,7 @@ pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
 pub(crate) use words::first_words;
 
-use super::causes::{Causes, Shown, Spread, Texts, of_logs};
+use super::causes::{Shown, Spread, of_logs};
 use super::parts::parts;
 use crate::error::Result;
 use crate::trace::Trace;
@@ -144,9 +144,7 @@ fn left_out(gathered: &Gathered) -> impl Iterator<Item = Finding> + use<> {
 /// # Errors
 /// A log that changed since it was read.
 pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
-    let gathered = of_logs(trace, |of, compiles| {
-        Gathered::new(of, &Causes::new(of, compiles, Texts::Short), &parts(of.log, of.bytes))
-    })?;
+    let gathered = of_logs(trace, |of, compiles| Gathered::new(of, &compiles, &parts(of.log, of.bytes)))?;
     Ok(findings(&gathered.into_iter().map(|(_, _, gathered)| gathered).reduce(Gathered::merge).unwrap_or_default()))
 }
 
