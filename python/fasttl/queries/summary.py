@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fasttl._display import count_text, ranks_text
+from fasttl._display import count_text, printable, ranks_text
 from fasttl.exceptions import ReadError, TraceChangedError
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Summary(NamedTuple):
         return self._asdict()
 
     def text(self) -> str:
-        """Give the summary as lines of text."""
-        return "\n".join(f"{label}: {text}" for label, text in self._lines())
+        """Give the summary as lines of text, what a terminal would obey made visible."""
+        return "\n".join(printable(f"{label}: {text}") for label, text in self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:
         seconds = "not logged" if self.compile_s is None else f"{self.compile_s:,.2f} s"
