@@ -28,6 +28,7 @@ __all__ = [
     "build_profile",
     "describe_diff",
     "diff",
+    "finding_kinds",
     "load",
     "select",
     "write_index",
@@ -465,6 +466,9 @@ def diff(
 
 def describe_diff() -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Give both tables of `diff`: name, and name, Arrow type and meaning of each column."""
+
+def finding_kinds() -> list[tuple[str, str]]:
+    """Give the kinds of findings: name, as in the table `findings`, and what each tells."""
 
 def load(
     paths: list[str],

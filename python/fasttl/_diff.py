@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from fasttl import _core
-from fasttl._display import count_text
+from fasttl._display import count_text, printable
 from fasttl._load import load
 from fasttl._options import rank_list
 from fasttl.exceptions import OptionError
@@ -79,8 +79,6 @@ class Diff:
             >>> print(fasttl.load(EXAMPLE).diff(1, 1).text().splitlines()[2])
             compiles: same. 2 pairs of compiles.
         """
-        from fasttl.cli._common import printable  # noqa: PLC0415 - few differences are printed
-
         lines = [f"a: {printable(self.sides[0])}", f"b: {printable(self.sides[1])}"]
         for result in self.summary.iter_rows(named=True):
             lines.append(f"{result['aspect']}: {result['verdict']}. {printable(result['sentence'])}")

@@ -1,4 +1,4 @@
-"""How a trace introduces itself: one line for the prompt, a small table for notebooks."""
+"""How a trace introduces itself: one line for the prompt, a small table for notebooks; and texts made safe to print."""
 
 from __future__ import annotations
 
@@ -40,6 +40,28 @@ def ranks_text(ranks: Iterable[int | None]) -> str:
     if None in wanted:
         parts.append("none")
     return ",".join(parts)
+
+
+def printable(text: str) -> str:
+    r"""Show what a terminal would obey rather than print, such as escape sequences, as text.
+
+    Names and messages come from logs and archives of other people.
+
+    Example:
+        >>> print(printable("a\x1b[2Jb\nc"))
+        a\x1b[2Jb\nc
+    """
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def printable_lines(text: str) -> list[str]:
+    r"""Give the lines of a text, each made safe by `printable`.
+
+    Example:
+        >>> printable_lines("a\x07\nb")
+        ['a\\x07', 'b']
+    """
+    return [printable(line) for line in text.split("\n")]
 
 
 def trace_facts(trace: Trace) -> list[tuple[str, str]]:

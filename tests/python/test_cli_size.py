@@ -8,6 +8,7 @@ import fasttl
 import polars as pl
 import pytest
 from fasttl.queries.size import GROUPS, totals
+from handmade import METRICS, log, record
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,17 @@ def test_kinds_are_those_of_the_log(trace, example):
 def test_a_compile_has_all_its_attempts(data):
     table = fasttl.load(data("probes") / "attempts").sizes("compile")
     assert not [name for name in table["compile_id"] if name and "_" in name]
+
+
+def test_a_compile_has_all_its_generations(tmp_path):
+    # An id that starts again, as after a reset.
+    again = log() + record("compilation_metrics", METRICS) + log()
+    (tmp_path / "a.log").write_bytes(again)
+    trace = fasttl.load(tmp_path / "a.log")
+    assert trace.frames.select("compile_id", "generation").rows() == [("0/0", 0), ("0/0", 1)]
+    rows = dict(trace.sizes("compile").select("compile_id", "records").rows())
+    # Twice a start and an artifact, and the metrics of the first.
+    assert rows["0/0"] == 5
 
 
 def test_equal_artifacts_are_counted_once(trace):

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from fasttl import _core
 
 
 @pytest.fixture
@@ -41,3 +42,27 @@ def test_further_words(complete):
     for command in ("query", "info", "index", "export"):
         assert complete(f"fasttl {command} exam", 2) == [("file", "exam")]
     assert complete("fasttl exam --out", 2) == [("plain", "--out")]
+
+
+def test_kinds_of_findings_are_completed(complete):
+    kinds = [("plain", name) for name, _ in _core.finding_kinds()]
+    assert complete("fasttl findings --kind ", 3) == kinds
+    assert complete("fasttl findings --kind re", 3) == [("plain", "recompiles")]
+
+
+@pytest.mark.parametrize(
+    "command", ["diff", "explain", "export", "extract", "findings", "index", "query", "report", "size"]
+)
+def test_to_complete_an_option_takes_no_heavy_import(python, monkeypatch, command):
+    monkeypatch.setenv("COMP_WORDS", f"fasttl {command} --")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    monkeypatch.setenv("_FASTTL_COMPLETE", "bash_complete")
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('HEAVY', *{'polars', 'pyarrow', 'numpy', 'html'}.intersection(sys.modules)))\n"
+        "from fasttl.cli import main\n"
+        "main()"
+    )
+    lines = python(code).splitlines()
+    assert "plain,--latest" in lines or command == "index"
+    assert lines[-1] == "HEAVY"

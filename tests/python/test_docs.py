@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import fasttl
 import pytest
 from conftest import ROOT
+from fasttl import _core
 from fasttl.cli import COMMANDS, DEFAULT_COMMAND
 
 PYTHON_DOCS = ["README.md", "docs/usage.md"]
@@ -178,6 +179,11 @@ def test_commands_use_real_flags(name, flags):
             command = tuple(words[1:2]) if tuple(words[1:2]) in COMMANDS_WITH_FLAGS else ()
             used = {word for word in words if FLAG.fullmatch(word)}
             assert used <= flags(*command), line
+
+
+def test_usage_names_every_kind_of_finding():
+    table = read("docs/usage.md").partition("| kind | what it tells |\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([^`]+)` \| (.+) \|$", table, re.MULTILINE) == _core.finding_kinds()
 
 
 def test_usage_names_every_kind_of_problem():

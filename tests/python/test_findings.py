@@ -5,6 +5,8 @@ import json
 import fasttl
 import polars as pl
 import pytest
+from fasttl import _core
+from handmade import artifact, log
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,34 @@ def test_fail_on_ends_with_status_3(example, run, severity, status):
 
 def test_fail_on_looks_at_what_was_asked_for(example, run):
     assert run("findings", example, "--kind", "guards", "--fail-on", "info").exit_code == 0
+
+
+def test_a_kind_that_is_none_is_refused(example, run):
+    result = run("findings", example, "--kind", "recompile", "--fail-on", "error")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "recompiles" in result.stderr
+    for kind, _ in _core.finding_kinds():
+        assert run("findings", example, "--kind", kind).exit_code == 0
+
+
+def test_kinds_are_those_of_the_table_and_explained(example, findings, run):
+    kinds = dict(_core.finding_kinds())
+    assert set(findings["kind"]) <= set(kinds)
+    meanings = {column.name: column.meaning for column in fasttl.load(example).schema("findings")}
+    meaning = meanings["kind"]
+    assert set(meaning.rstrip(".").replace(" or ", ", ").split(", ")) == set(kinds)
+    said = run("findings", "--help").stdout
+    for name, about in kinds.items():
+        assert f"  {name}  " in said
+        assert about in said
+
+
+def test_evidence_that_is_cut_says_so(tmp_path, run):
+    for rows, told in ((99, "99 rows of"), (100, "100 rows and more of"), (130, "100 rows and more of")):
+        (tmp_path / "a.log").write_bytes(log(*(artifact("fx_graph_cache_bypass", "{}") for _ in range(rows))))
+        (found,) = fasttl.load(tmp_path / "a.log").findings.filter(pl.col("kind") == "caches").to_dicts()
+        assert len(found["evidence_offsets"]) == min(rows, 100)
+        assert f"    evidence: {told} `cache`" in run("findings", tmp_path, "--kind", "caches").stdout.splitlines()
 
 
 def test_json_has_every_column(example, run):

@@ -27,7 +27,7 @@ HEAVY = {
 AT_EXIT = "import atexit, sys\natexit.register(lambda: print('\\nMODULES', *sys.modules, file=sys.stderr))\n"
 MAIN = "from fasttl.cli import main\nmain()"
 
-COMMAND_LINE = {"fasttl", "fasttl._core", "fasttl.cli", "fasttl.cli._common"}
+COMMAND_LINE = {"fasttl", "fasttl._core", "fasttl._display", "fasttl.cli", "fasttl.cli._common"}
 REPORT = COMMAND_LINE | {"fasttl.cli.report", "fasttl._find_parsers", "fasttl._inputs", "fasttl._report"}
 
 

@@ -4,6 +4,7 @@ import json
 
 import fasttl
 import pytest
+from handmade import METRICS, artifact, log, record
 
 
 def test_a_job_of_three_ranks(example):
@@ -31,6 +32,58 @@ def test_caches_and_graph_breaks(shared):
     assert warm.cache["aotautograd"] == {"hit": 2, "miss": 1}
     breaks = fasttl.load(shared / "traces" / "graph_breaks").summary()
     assert breaks.graph_breaks > 0
+
+
+def counted(**counts):
+    """Give metrics that count remote look-ups."""
+    return record("compilation_metrics", {**METRICS, **counts})
+
+
+REMOTE = {"inductor_fx_remote_cache_hit_count": 3, "inductor_fx_remote_cache_miss_count": 2}
+
+
+def test_a_look_up_counts_once_and_as_often_as_it_was_made(tmp_path):
+    # Metrics alone tell of five look-ups.
+    (tmp_path / "counted.log").write_bytes(log(counted(**REMOTE)))
+    found = fasttl.load(tmp_path / "counted.log").summary()
+    assert (found.cache, found.cache_stored) == ({"fx_graph": {"hit": 3, "miss": 2}}, {})
+    # Where records tell of the same, these count; the other cache has none.
+    told = log(
+        artifact("fx_graph_cache_hit", "{}"),
+        artifact("fx_graph_cache_miss", "{}"),
+        counted(**REMOTE, aotautograd_remote_cache_hit_count=4),
+    )
+    (tmp_path / "told.log").write_bytes(told)
+    found = fasttl.load(tmp_path / "told.log").summary()
+    assert found.cache == {"aotautograd": {"hit": 4}, "fx_graph": {"hit": 1, "miss": 1}}
+    # Each log tells for itself.
+    found = fasttl.load(tmp_path).summary()
+    assert found.cache == {"aotautograd": {"hit": 4}, "fx_graph": {"hit": 4, "miss": 3}}
+
+
+def test_what_was_stored_is_no_look_up(tmp_path):
+    names = ("get_local_code_state", "put_local_code_state", "put_remote_code_state")
+    (tmp_path / "a.log").write_bytes(log(*(artifact(name, "x") for name in names)))
+    found = fasttl.load(tmp_path / "a.log").summary()
+    assert (found.cache, found.cache_stored) == ({"pgo": {"hit": 1}}, {"pgo": 2})
+    assert {"Cache pgo: 1 hit", "Stored in cache pgo: 2"} <= set(str(found).splitlines())
+
+
+def test_what_a_terminal_would_obey_is_shown_as_text(tmp_path):
+    bad = "\x1b[2J\x1b]0;pwn\x07 \u202e bad"
+    (tmp_path / "a.log").write_bytes(
+        log(
+            artifact("dynamo_graph_break_reason", f"Graph break in user code at a.py:3\nReason: {bad}\nmore"),
+            artifact("fx_graph_cache_hash", json.dumps({"cache_state": bad})),
+            record("compilation_metrics", {**METRICS, "pytorch_version": "2\x1b[1m", "restart_reasons": [bad]}),
+        )
+    )
+    found = fasttl.load(tmp_path / "a.log").summary()
+    assert "\x1b" in found.versions["torch"][0]
+    assert any("\x1b" in sentence for sentence in found.findings)
+    for text in (str(found), found.text()):
+        assert text.replace("\n", "").isprintable()
+        assert r"Version of torch: 2\x1b[1m" in text
 
 
 def test_what_is_not_logged_is_none(tmp_path):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import fasttl
+from fasttl._display import printable
 from fasttl._inputs import THREADS_VARIABLE
 
 if TYPE_CHECKING:
@@ -101,18 +102,6 @@ def error_text(error: FasttlError) -> str:
     if isinstance(error, fasttl.InternalError):
         text += "\nThis is a fault of fasttl; please report it with the command and this message."
     return text
-
-
-def printable(text: str) -> str:
-    r"""Show what a terminal would obey rather than print, such as escape sequences, as text.
-
-    Names and messages come from logs and archives of other people.
-
-    Example:
-        >>> print(printable("a\x1b[2Jb\nc"))
-        a\x1b[2Jb\nc
-    """
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def warn(text: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
-from fasttl.cli._common import printable
+from fasttl._display import printable, printable_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ def show(sections: Sequence[Section], layout: str) -> None:
     """Write sections to stdout; on a terminal no format lets through what it would obey."""
     text = render(sections, layout)
     if sys.stdout.isatty():
-        text = "\n".join(map(printable, text.split("\n")))
+        text = "\n".join(printable_lines(text))
     click.echo(text, nl=False)
 
 

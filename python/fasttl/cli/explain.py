@@ -7,7 +7,7 @@ import os
 import click
 
 import fasttl
-from fasttl.cli._common import QuickCommand, input_options, printable, progress_bar
+from fasttl.cli._common import QuickCommand, input_options, progress_bar
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import Section, show
 
@@ -17,6 +17,7 @@ EXAMPLES = """\b
 Examples:
   fasttl explain /tmp/tracedir 0/1
   fasttl explain /tmp/tracedir 0/1 --rank 3
+  fasttl explain /tmp/tracedir 0/1 --log 2
   fasttl explain /tmp/tracedir '!0/1/0' --format json
 """
 
@@ -37,11 +38,18 @@ class _Explain(QuickCommand):
     lacks with the likely reason.
 
     COMPILE_ID is the last word: 0/1, !0/1/0 for compiled autograd, 0/1@1 for the second
-    generation after torch._dynamo.reset().""",
+    generation after torch._dynamo.reset(). An attempt, as in 0/1_2, must have been.""",
 )
 @input_options
 @click.option(
     "--rank", type=int, metavar="N", help="The compile of this rank; of the first log that has it unless told."
+)
+@click.option(
+    "--log",
+    "file",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The compile of this log: its number in the column file of all tables.",
 )
 @click.option("--format", "layout", type=click.Choice(LAYOUTS), default="text", show_default=True, help="How to print.")
 def explain(  # noqa: PLR0913 - one parameter for each flag
@@ -52,6 +60,7 @@ def explain(  # noqa: PLR0913 - one parameter for each flag
     threads: int | None,
     max_unpacked: int | None,
     rank: int | None,
+    file: int | None,
     layout: str,
 ) -> int:
     """Print the explanation, and give the exit status."""
@@ -67,9 +76,9 @@ def explain(  # noqa: PLR0913 - one parameter for each flag
             max_unpacked=max_unpacked,
             progress=progress,
         )
-    found = trace.explain(paths[-1], rank=rank)
+    found = trace.explain(paths[-1], rank=rank, file=file)
     if layout == "text":
-        click.echo("\n".join(map(printable, found.text().split("\n"))))
+        click.echo(found.text())
         return 0
     sections = [Section("compile", "Compile", ("headline",), [(found.headline,)])]
     for part in found.parts:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 import fasttl
-from fasttl._display import count_text
-from fasttl.cli._common import QuickCommand, input_options, note, printable, progress_bar, read_ranks, warn
+from fasttl._display import count_text, printable, printable_lines
+from fasttl.cli._common import QuickCommand, input_options, note, progress_bar, read_ranks, warn
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, show
 from fasttl.queries.extract import Wanted, find_artifacts, write_files
@@ -46,7 +46,11 @@ Examples:
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Kind or name; may be repeated.")
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Name of the artifact; may be repeated.")
 @click.option(
-    "--cid", "--compile-id", "compile_id", metavar="ID", help="Compile id: 0/1 for all attempts, 0/1_2 for one, none."
+    "--cid",
+    "--compile-id",
+    "compile_id",
+    metavar="ID",
+    help="Compile id: 0/1 for all attempts, 0/1_2 for one, 0/1@1, none.",
 )
 @click.option("--rank", callback=read_ranks, metavar="LIST", help="Ranks of the artifacts; only their logs are read.")
 @click.option("--md5", metavar="MD5", help="MD5 of the payload, or its first digits.")
@@ -123,7 +127,7 @@ def _print(trace: Trace, rows: pl.DataFrame) -> None:
         payload = trace.payload(row)
         if sys.stdout.isatty():
             text = payload.decode("utf-8", "replace").expandtabs()
-            click.echo("\n".join(map(printable, text.split("\n"))))
+            click.echo("\n".join(printable_lines(text)))
             continue
         # The last line of a payload has no line feed in the log; the next one starts on a line of its own.
         behind = b"\n" if rows.height > 1 and not payload.endswith(b"\n") else b""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 import fasttl
-from fasttl._display import count_text
-from fasttl.cli._common import EXIT_MATCHED, QuickCommand, input_options, note, printable, progress_bar
+from fasttl._core import finding_kinds
+from fasttl._display import count_text, printable
+from fasttl.cli._common import EXIT_MATCHED, QuickCommand, input_options, note, progress_bar
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, show
 
@@ -21,18 +22,28 @@ if TYPE_CHECKING:
 SEVERITIES = ("error", "warning", "info")
 LAYOUTS = ("text", *FORMATS)
 WIDTH = 100
+# Rows of evidence that a finding has at most; there may be more in its table.
+MOST_EVIDENCE = 100
 
-EXAMPLES = """\b
+KINDS = dict(finding_kinds())
+_KIND_LINES = "\n".join(f"  {name:<{max(map(len, KINDS)) + 2}}{about}" for name, about in KINDS.items())
+
+EPILOG = f"""\b
+Kinds:
+{_KIND_LINES}
+
+\b
 Examples:
   fasttl findings /tmp/tracedir
   fasttl findings /tmp/tracedir --severity warning --format markdown > findings.md
+  fasttl findings /tmp/tracedir --kind recompiles --kind 'graph breaks'
   fasttl findings /tmp/tracedir --fail-on error
 """
 
 
 @click.command(
     cls=QuickCommand,
-    epilog=EXAMPLES,
+    epilog=EPILOG,
     help="""Say what stands out in the logs at PATH: failed compiles, recompiles and their
     causes, graph breaks, unfinished compiles, cold or bypassed caches, lost records and
     where the time goes, each with what to try.
@@ -41,7 +52,14 @@ Examples:
     `fasttl query` has all of that. Exit status 3 where --fail-on finds something.""",
 )
 @input_options
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Findings of this kind only; may be repeated.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice(tuple(KINDS)),
+    multiple=True,
+    metavar="KIND",
+    help="Findings of this kind only; may be repeated. Kinds are listed below.",
+)
 @click.option("--severity", type=click.Choice(SEVERITIES), help="Findings at least as severe as this.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Print the first N; all unless told.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with status 3 where one is at least as severe.")
@@ -90,8 +108,9 @@ def _lines(found: pl.DataFrame) -> Iterator[str]:
         where = ", ".join(row["compile_ids"][:8]) + (", …" if len(row["compile_ids"]) > 8 else "")  # noqa: PLR2004 - a line has room for eight
         if where:
             yield from _paragraph("    compiles: ", where)
-        rows = count_text(len(row["evidence_offsets"]), "row")
-        yield f"    evidence: {rows} of `{row['evidence_table']}`"
+        shown = len(row["evidence_offsets"])
+        more = " and more" if shown >= MOST_EVIDENCE else ""
+        yield f"    evidence: {count_text(shown, 'row')}{more} of `{row['evidence_table']}`"
 
 
 def _paragraph(label: str, text: str) -> list[str]:

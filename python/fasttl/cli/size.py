@@ -25,8 +25,9 @@ Examples:
     help="""Say what makes the logs at PATH large: records and bytes by kind of record, name,
     compile, rank, or the line of PyTorch that wrote them, the largest first.
 
-    By artifact, texts alone are counted, and how many of them are different ones. The
-    time that writing the log took is what the metrics in it say.""",
+    By artifact, texts alone are counted, and how many of them are different ones. By
+    compile, an id is counted over all ranks and all generations. The time that writing
+    the log took is what the metrics in it say.""",
 )
 @input_options
 @click.option("--by", "by", type=click.Choice(GROUPS), default="kind", show_default=True, help="What a row stands for.")

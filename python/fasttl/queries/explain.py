@@ -5,20 +5,18 @@ Nothing is worked out here: each section is some rows of a table.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from fasttl._display import count_text, ranks_text
+from fasttl._compile_ids import CompileId
+from fasttl._display import count_text, printable, printable_lines, ranks_text
 from fasttl.exceptions import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fasttl.trace import Trace
-
-_ID = re.compile(r"(?:!(\d+)/)?(\d+)/(\d+)(?:_\d+)?(?:@(\d+))?")
 
 # Rows of a section that the text shows; `sections` has them all.
 SHOWN = 12
@@ -48,6 +46,11 @@ class Part(NamedTuple):
     lines: list[str]
     rows: pl.DataFrame | None
 
+    def __repr__(self) -> str:
+        """Give name and lines; polars would print what is in the rows as it stands in the log."""
+        rows = "" if self.rows is None else f", {count_text(self.rows.height, 'row')}"
+        return f"<fasttl.Part {self.name!r}: {self.lines!r}{rows}>"
+
 
 class Explanation(NamedTuple):
     """What a compile is, why it happened, what it cost, what it made and what it lacks.
@@ -68,10 +71,10 @@ class Explanation(NamedTuple):
     parts: list[Part]
 
     def text(self) -> str:
-        """Give the explanation as text, some rows of each part."""
-        lines = [self.headline]
+        """Give the explanation as text, some rows of each part; what a terminal would obey is made visible."""
+        lines = [printable(self.headline)]
         for part in self.parts:
-            lines += ["", part.title, *(f"  {line}" for text in part.lines for line in text.split("\n"))]
+            lines += ["", part.title, *(f"  {line}" for text in part.lines for line in printable_lines(text))]
             if part.rows is not None and part.rows.height:
                 lines += _table(part.rows)
         return "\n".join(lines)
@@ -87,6 +90,10 @@ class Explanation(NamedTuple):
     def __str__(self) -> str:
         """Give the text."""
         return self.text()
+
+    def __repr__(self) -> str:
+        """Say in one line which compile is explained."""
+        return f"<fasttl.Explanation of {self.headline!r}: {', '.join(part.name for part in self.parts)}>"
 
     def _repr_html_(self) -> str:
         """Show it in a notebook. Texts come from logs, so all are escaped."""
@@ -119,9 +126,22 @@ class _Compile(NamedTuple):
         return frame.filter(*(pl.col(key).eq_missing(pl.lit(self.row[key], frame.schema[key])) for key in keys))
 
 
-def explain(trace: Trace, compile_id: str, *, rank: int | None, generation: int | None) -> Explanation:
+class Place(NamedTuple):
+    """Where a compile is looked for: what is None leaves the choice open."""
+
+    rank: int | None = None
+    generation: int | None = None
+    file: int | None = None
+
+    def words(self) -> str:
+        """Say what was asked for."""
+        asked = (("on rank", self.rank), ("in log", self.file), ("in generation", self.generation))
+        return "".join(f" {label} {number}" for label, number in asked if number is not None)
+
+
+def explain(trace: Trace, compile_id: str, place: Place) -> Explanation:
     """Put together what is known of a compile; see `Trace.explain`."""
-    found = _find(trace, compile_id, rank, generation)
+    found = _find(trace, compile_id, place)
     row = found.row(0, named=True)
     compile_ = _Compile(trace, row)
     parts = [part for make in _PARTS if (part := make(compile_)) is not None]
@@ -130,31 +150,31 @@ def explain(trace: Trace, compile_id: str, *, rank: int | None, generation: int 
     return Explanation(row["compile_id"], row["rank"], row["file"], row["generation"], _headline(row), parts)
 
 
-def _find(trace: Trace, compile_id: str, rank: int | None, generation: int | None) -> pl.DataFrame:
-    match = _ID.fullmatch(compile_id.strip().removeprefix("[").removesuffix("]"))
-    if match is None:
-        message = f"{compile_id!r} is no compile id; one looks like 0/1, !0/1/0, or 0/1@1 for the second generation"
+def _find(trace: Trace, compile_id: str, place: Place) -> pl.DataFrame:
+    wanted = CompileId.parse(compile_id)
+    if wanted.generation is not None and place.generation not in {None, wanted.generation}:
+        message = f"{compile_id!r} names generation {wanted.generation}, and generation is {place.generation}"
         raise OptionError(message)
-    autograd, frame, compile_, again = (None if text is None else int(text) for text in match.groups())
-    generation = again if generation is None else generation
-    conditions = [
-        pl.col("compiled_autograd_id").eq_missing(pl.lit(autograd, pl.Int64)),
-        pl.col("frame_id") == frame,
-        pl.col("frame_compile_id") == compile_,
-    ]
-    if rank is not None:
-        conditions.append(pl.col("rank") == rank)
-    if generation is not None:
-        conditions.append(pl.col("generation") == generation)
+    conditions = wanted.of_compile()
+    conditions += [pl.col(key) == value for key, value in place._asdict().items() if value is not None]
     frames = trace.frames.with_columns(pl.col(pl.Categorical).cast(pl.String))
     found = frames.filter(*conditions)
     if found.is_empty():
-        where = "" if rank is None else f" on rank {rank}"
         ids = frames["compile_id"].unique(maintain_order=True).to_list()
         more = ", …" if len(ids) > LISTED else ""
-        message = f"there is no compile {compile_id}{where}; there are {', '.join(ids[:LISTED]) or 'none'}{more}"
+        listed = f"{', '.join(ids[:LISTED]) or 'none'}{more}"
+        message = f"there is no compile {compile_id.strip()}{place.words()}; there are {listed}"
         raise OptionError(message)
-    return found
+    if wanted.attempt is None:
+        return found
+    tried = found.filter(pl.col("attempts") > wanted.attempt)
+    if tried.is_empty():
+        times = count_text(int(found["attempts"].cast(pl.Int64).max() or 0), "attempt")
+        message = (
+            f"there is no attempt {wanted.attempt} of {found['compile_id'][0]}{place.words()}: it had {times}, from 0"
+        )
+        raise OptionError(message)
+    return tried
 
 
 def _headline(row: dict[str, Any]) -> str:
@@ -273,13 +293,33 @@ def _missing(of: _Compile) -> Part | None:
 
 def _others(found: pl.DataFrame) -> Part:
     rest = found.slice(1)
-    ranks = rest["rank"].drop_nulls().unique().sort().to_list()
-    lines = [f"{count_text(rest.height, 'more compile')} of this id, on ranks {ranks_text(ranks) or 'none'}."]
-    lines.append("rank and generation pick one.")
+    ranks = rest["rank"].unique().sort(nulls_last=True).to_list()
+    logs = rest["file"].n_unique()
+    on = f"in {count_text(logs, 'log')} without a rank" if ranks == [None] else f"on ranks {ranks_text(ranks)}"
+    lines = [f"{count_text(rest.height, 'more compile')} of this id, {on}.", f"Name one by its {_picks_one(found)}."]
     return Part(
         "others", "The same id elsewhere", lines, rest.select("rank", "file", "generation", "code_name", "status")
     )
 
+
+def _picks_one(found: pl.DataFrame) -> str:
+    """Say what tells the compiles of one id from each other: what a reader knows best, where that will do."""
+    for columns, words in _PICKS:
+        keys = found.select(columns)
+        # Logs without a rank have none by which they could be named.
+        if keys.n_unique() == keys.height and ("rank" not in columns or not keys["rank"].null_count()):
+            return words
+    return _PICKS[-1][1]
+
+
+# From the one that says most. A log and a generation always tell.
+_PICKS = (
+    (("rank",), "rank"),
+    (("generation",), "generation"),
+    (("rank", "generation"), "rank and generation"),
+    (("file",), "log (column file)"),
+    (("file", "generation"), "log (column file) and generation"),
+)
 
 _PARTS: tuple[Callable[[_Compile], Part | None], ...] = (
     _code,
@@ -306,7 +346,7 @@ def _cell(value: object) -> str:
 
 def _table(rows: pl.DataFrame) -> list[str]:
     """Lay rows out in columns, the first few of them."""
-    cells = [list(rows.columns), *([_cell(cell) for cell in row] for row in rows.head(SHOWN).iter_rows())]
+    cells = [list(rows.columns), *([printable(_cell(cell)) for cell in row] for row in rows.head(SHOWN).iter_rows())]
     widths = [max(len(row[at]) for row in cells) for at in range(len(rows.columns))]
     lines = [
         "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells

@@ -13,6 +13,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fasttl._compile_ids import CompileId
+from fasttl._display import printable
 from fasttl._options import rank_list
 from fasttl.exceptions import OptionError, OutputError
 from fasttl.queries.names import FileNames, log_folders
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
     from fasttl._options import PathInput, RanksInput
     from fasttl.trace import Trace
 
-# How a compile id may be typed: as PyTorch prints it, with or without brackets.
-_COMPILE_ID = re.compile(r"\[?(?:!(\d+)/?)?(?:(\d+)/(\d+))?(?:_(\d+))?\]?")
-_MAX_ID = (1 << 63) - 1
+# What is written for a compile id where artifacts without one are meant.
 NO_COMPILE = "none"
 
 _ID_COLUMNS = ("compiled_autograd_id", "frame_id", "frame_compile_id", "attempt")
@@ -108,20 +108,16 @@ def _matching(column: pl.Series, patterns: Iterable[str]) -> list[str]:
 
 
 def _of_compile(text: str) -> Iterable[pl.Expr]:
-    """Read a compile id: without an attempt it stands for all of them."""
+    """Read a compile id: without an attempt it stands for all of them, without a generation for that of any."""
     import polars as pl  # noqa: PLC0415 - as above
 
     if text.strip().lower() == NO_COMPILE:
         yield pl.col("compile_id").is_null()
         return
-    found = _COMPILE_ID.fullmatch(text.strip())
-    numbers = [None if part is None else int(part) for part in found.groups()] if found else []
-    if not any(number is not None for number in numbers[:3]) or any((number or 0) > _MAX_ID for number in numbers):
-        message = f"not a compile id: {text!r}; write for example 0/1, 0/1_2, !0/1/0 or {NO_COMPILE}"
-        raise OptionError(message)
-    for column, number in zip(_ID_COLUMNS, numbers, strict=True):
-        if column != "attempt" or number is not None:
-            yield pl.col(column).eq_missing(number)
+    wanted = CompileId.parse(text, f", or {NO_COMPILE}")
+    yield from wanted.of_compile()
+    if wanted.attempt is not None:
+        yield pl.col("attempt") == wanted.attempt
 
 
 def _nothing(rows: pl.DataFrame) -> str:
@@ -131,7 +127,7 @@ def _nothing(rows: pl.DataFrame) -> str:
     lines = ["no artifact fits; there are"]
     for label, column in (("kinds", "kind"), ("names", "name"), ("compile ids", "compile_id"), ("ranks", "rank")):
         values = rows[column].unique(maintain_order=True).to_list()
-        texts = [NO_COMPILE if value is None else str(value) for value in values]
+        texts = [NO_COMPILE if value is None else printable(str(value)) for value in values]
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         lines.append(f"{label}: {', '.join(texts[:_SHOWN])}{more}")
     return "\n".join(lines)

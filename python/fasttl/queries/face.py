@@ -97,14 +97,20 @@ class TraceQueries:
 
         return summary(self._trace())
 
-    def explain(self, compile_id: str, *, rank: int | None = None, generation: int | None = None) -> Explanation:
+    def explain(
+        self, compile_id: str, *, rank: int | None = None, generation: int | None = None, file: int | None = None
+    ) -> Explanation:
         """Say what a compile is, why it happened, what it cost, what it made and what it lacks.
 
         Args:
             compile_id: Its id, such as ``0/1``; ``!0/1/0`` for compiled autograd, and
-                ``0/1@1`` for the second generation after `torch._dynamo.reset`.
+                ``0/1@1`` for the second generation after `torch._dynamo.reset`. With an
+                attempt, as in ``0/1_2``, that attempt must have been; it is the whole
+                compile that is explained.
             rank: The rank; without one, the first log that has such a compile.
             generation: The generation; without one, the first that has it.
+            file: Number of the log: column ``file`` of all tables. It tells apart logs
+                without a rank, and the starts of a rank.
 
         Raises:
             OptionError: There is no such compile, or the text is no compile id.
@@ -115,18 +121,19 @@ class TraceQueries:
             >>> print(explanation.headline)
             2/0 `late` on rank 0: unfinished when the log ends, first compile of its frame
         """
-        from fasttl.queries.explain import explain  # noqa: PLC0415 - as above
+        from fasttl.queries.explain import Place, explain  # noqa: PLC0415 - as above
 
-        return explain(self._trace(), compile_id, rank=rank, generation=generation)
+        return explain(self._trace(), compile_id, Place(rank, generation, file))
 
     def sizes(self, by: str = "kind") -> pl.DataFrame:
         """Count records and their bytes: what makes the logs large.
 
         Args:
             by: "kind" of record; "name", with the kind; "compile", an id without the
-                attempt over all ranks; "rank"; "source", the line of PyTorch that
-                wrote it; "artifact", stored texts by name, with the number and bytes
-                of different ones.
+                attempt, over all ranks and generations: what has the same id after
+                `torch._dynamo.reset` is counted with it; "rank"; "source", the line of
+                PyTorch that wrote it; "artifact", stored texts by name, with the number
+                and bytes of different ones.
 
         Returns:
             A row for each, the largest first. ``bytes`` counts heads and payloads,
@@ -195,7 +202,7 @@ class TraceQueries:
                 for any text and any character.
             name: The same for names alone.
             compile_id: Such as ``"0/1"`` for all attempts, ``"0/1_2"`` for one,
-                ``"none"`` for artifacts without.
+                ``"0/1@1"`` for the second generation, ``"none"`` for artifacts without.
             rank: Ranks, as for `load`.
             md5: Of the payload; its first digits will do.
 

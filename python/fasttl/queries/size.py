@@ -116,6 +116,7 @@ def _texts(frame: pl.DataFrame) -> pl.LazyFrame:
 
 
 def _compile() -> pl.Expr:
+    """Give the id without its attempt. Generations are together: the time of logging is not logged for each."""
     import polars as pl  # noqa: PLC0415 - as above
 
     return pl.col("compile_id").str.replace(ATTEMPT, "")

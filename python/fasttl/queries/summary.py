@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fasttl._display import count_text, ranks_text
+from fasttl._display import count_text, printable, ranks_text
 from fasttl.exceptions import ReadError, TraceChangedError
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 # Findings that a summary has room for.
 FINDINGS = 3
+
+# Values of `cache`: what tells of remote look-ups as a number only, and what is no look-up.
+METRICS = "metrics"
+STORED = "stored"
 
 
 class Summary(NamedTuple):
@@ -50,7 +54,10 @@ class Summary(NamedTuple):
     unfinished: int
     """Compiles that were at work when their log ended."""
     cache: dict[str, dict[str, int]]
-    """Look-ups for each cache of the compiler by their outcome, such as hit or miss."""
+    """Look-ups for each cache of the compiler by their outcome, such as hit or miss. Those that metrics
+    only count are left out where the same log has records of that cache, which tell of them, too."""
+    cache_stored: dict[str, int]
+    """How often something was stored in each cache, as far as the log says."""
     compile_s: float | None
     """Seconds of all compiles of all ranks, backward graphs included; None where no log says."""
     findings: list[str]
@@ -63,8 +70,8 @@ class Summary(NamedTuple):
         return self._asdict()
 
     def text(self) -> str:
-        """Give the summary as lines of text."""
-        return "\n".join(f"{label}: {text}" for label, text in self._lines())
+        """Give the summary as lines of text, what a terminal would obey made visible."""
+        return "\n".join(printable(f"{label}: {text}") for label, text in self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:
         seconds = "not logged" if self.compile_s is None else f"{self.compile_s:,.2f} s"
@@ -80,6 +87,7 @@ class Summary(NamedTuple):
             ("Unfinished", f"{self.unfinished:,}"),
         ]
         lines += [(f"Cache {layer}", _counts(states, "")) for layer, states in self.cache.items()]
+        lines += [(f"Stored in cache {layer}", f"{count:,}") for layer, count in self.cache_stored.items()]
         lines += [(f"Version of {name}", ", ".join(found)) for name, found in self.versions.items()]
         return lines + [("Finding", sentence) for sentence in self.findings]
 
@@ -107,6 +115,7 @@ def summary(trace: Trace) -> Summary:
     severities = trace.problems["severity"].cast(str).to_list()
     errors = severities.count("error")
     compiles = _count_values(frames["status"])
+    look_ups, stored = _cache(trace.cache)
     return Summary(
         inputs=trace.inputs,
         logs=files.height,
@@ -119,7 +128,8 @@ def summary(trace: Trace) -> Summary:
         graph_breaks=int(frames["has_graph_break"].sum()),
         failures=compiles.get("error", 0),
         unfinished=int(frames["unfinished"].sum()),
-        cache=_cache(trace.cache),
+        cache=look_ups,
+        cache_stored=stored,
         compile_s=_sum_of_known([frames["entire_frame_s"], frames["backward_s"]]),
         findings=trace.findings["sentence"].head(FINDINGS).to_list(),
         versions=_versions(trace),
@@ -130,12 +140,27 @@ def _count_values(column: pl.Series) -> dict[str, int]:
     return dict(sorted(Counter(column.cast(str).drop_nulls().to_list()).items()))
 
 
-def _cache(cache: pl.DataFrame) -> dict[str, dict[str, int]]:
-    layers = cache["layer"].cast(str)
-    return {
-        layer: _count_values(cache.filter(layers == layer)["state"])
-        for layer in layers.drop_nulls().unique().sort().to_list()
-    }
+def _cache(cache: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Count look-ups by layer and state, and what was stored by layer.
+
+    A row stands for `count` look-ups. A remote one is counted by metrics, and by the artifact
+    that says how the look-up of its graph ended: it is one look-up.
+    """
+    import polars as pl  # noqa: PLC0415 - see the head of the package
+
+    rows = cache.select("file", pl.col("layer", "state", "origin").cast(pl.String), "count")
+    asked = rows.filter(pl.col("state") != STORED)
+    recorded, only_counted = (
+        asked.filter(found) for found in (pl.col("origin") != METRICS, pl.col("origin") == METRICS)
+    )
+    counted = pl.concat([recorded, only_counted.join(recorded, on=["file", "layer"], how="anti")])
+    look_ups: dict[str, dict[str, int]] = {}
+    for layer, state, count in (
+        counted.group_by("layer", "state").agg(pl.col("count").sum()).sort("layer", "state").rows()
+    ):
+        look_ups.setdefault(layer, {})[state] = count
+    stored = rows.filter(pl.col("state") == STORED).group_by("layer").agg(pl.col("count").sum()).sort("layer")
+    return look_ups, dict(stored.rows())
 
 
 def _sum_of_known(columns: Iterable[pl.Series]) -> float | None:

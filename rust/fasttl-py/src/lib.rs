@@ -3,6 +3,7 @@
 
 mod diff;
 mod errors;
+mod findings;
 mod index;
 mod parsers;
 mod run;
@@ -24,6 +25,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod _core {
     #[pymodule_export]
     use super::diff::{describe_diff, diff};
+    #[pymodule_export]
+    use super::findings::finding_kinds;
     #[pymodule_export]
     use super::index::write_index;
     #[pymodule_export]

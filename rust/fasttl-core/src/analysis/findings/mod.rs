@@ -92,7 +92,6 @@ pub(crate) struct FindingKind {
     /// Name.
     pub(crate) name: &'static str,
     /// What it tells.
-    #[cfg_attr(not(test), expect(dead_code, reason = "read by the test that holds docs against the list"))]
     pub(crate) about: &'static str,
     /// Makes the findings of this kind.
     pub(crate) find: fn(&Gathered) -> Vec<Finding>,
@@ -110,6 +109,17 @@ pub(crate) const KINDS: &[FindingKind] = &[
     guards::KIND,
     phases::KIND,
 ];
+
+/// The kinds of findings: name, and what each tells.
+///
+/// ```
+/// use fasttl_core::analysis::findings::kinds;
+///
+/// assert!(kinds().any(|(name, _)| name == "recompiles"));
+/// ```
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().map(|kind| (kind.name, kind.about))
+}
 
 /// The findings of what was gathered: first what failed, then what costs most.
 pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
@@ -155,6 +165,12 @@ mod tests {
     #[test]
     fn nothing_gathered_is_nothing_found() {
         assert!(findings(&Gathered::default()).is_empty());
-        assert!(KINDS.iter().all(|kind| !kind.about.is_empty()));
+    }
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own_and_a_meaning() {
+        let names: std::collections::BTreeSet<&str> = kinds().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), KINDS.len());
+        assert!(kinds().all(|(name, about)| !name.is_empty() && about.ends_with('.')));
     }
 }
