@@ -232,8 +232,8 @@ fn long_texts_and_lists_take_time_and_room_in_proportion() {
     let reasons: Vec<String> =
         (0..100_000).map(|n| format!("\"0/0: tensor 'x' size mismatch at index {n}. expected 1, actual 2\"")).collect();
     let mut log = recompiled(&[format!("[{}]", reasons.join(","))]);
-    let long = format!("Traceback (most recent call last):\n{}ValueError: x", "    y\n".repeat(100_000));
-    log.extend(artifact("dynamo_error", 3, 0, &long));
+    let traceback = format!("Traceback (most recent call last):\n{}ValueError: x", "    y\n".repeat(100_000));
+    log.extend(artifact("dynamo_error", 3, 0, &traceback));
     for _ in 0..2000 {
         log.extend(metrics(3, 0, r#""fail_type": "ValueError", "fail_reason": "x""#));
     }

@@ -1,6 +1,6 @@
 //! Findings: the sentences that a reader wants first, each with its cost, its evidence and what to try.
 //!
-//! Each kind of finding is a file here and one line in [`KINDS`]. They are made from [`Gathered`], which is small and is
+//! Each kind of finding is a file here and one line in `KINDS`. They are made from `Gathered`, which is small and is
 //! brought together log by log, so that hundreds of ranks fit.
 
 mod breaks;
@@ -59,7 +59,7 @@ pub struct Evidence {
 /// One sentence and what stands behind it.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What kind it is: one of [`KINDS`].
+    /// What kind it is: one of `KINDS`.
     pub kind: &'static str,
     /// How much it asks for a reader.
     pub severity: Severity,
