@@ -70,6 +70,12 @@ fn text(object: &[u8], key: &[u8]) -> Option<String> {
     json::member(object, key).and_then(json::unescape)
 }
 
+/// Why a cache was passed by, from the payload of the artifact that says so. `None` where it gives no reason.
+pub(crate) fn bypass_reason(payload: &[u8]) -> Option<String> {
+    // Those of Dynamo's own caches have the second.
+    [&b"cache_bypass_reason"[..], b"_reason"].into_iter().find_map(|key| text(payload, key))
+}
+
 /// What a row says of a look-up, or of several that were only counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
@@ -148,7 +154,6 @@ fn artifact_answers(row: Row<'_>, found: &LookUp, bytes: &[u8]) -> Vec<Answer> {
         match key {
             b"key" => answer.key = json::unescape(value),
             b"cache_status_detailed" => answer.detail = json::unescape(value),
-            b"cache_bypass_reason" | b"_reason" => answer.reason = json::unescape(value),
             b"time_saved_ns" => answer.saved_s = number(value).map(|ns| ns / 1e9),
             b"time_saved_ms" => answer.saved_s = number(value).map(|ms| ms / 1e3),
             b"triton_bundler_meta" => bundle = json::unescape(value),
@@ -156,6 +161,10 @@ fn artifact_answers(row: Row<'_>, found: &LookUp, bytes: &[u8]) -> Vec<Answer> {
         }
         true
     });
+    // Other answers have no reason, and payloads that are not worth a second walk.
+    if !matches!(found.state.as_str(), "hit" | "miss") {
+        answer.reason = bypass_reason(&payload);
+    }
     answer.place = answer
         .detail
         .as_deref()
@@ -174,4 +183,20 @@ fn artifact_answers(row: Row<'_>, found: &LookUp, bytes: &[u8]) -> Vec<Answer> {
         });
     }
     answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_bypass_has_one_of_two_names() {
+        let reason = |payload: &str| bypass_reason(payload.as_bytes());
+        assert_eq!(reason(r#"{"cache_state": "bypass", "cache_bypass_reason": "a\n"}"#).as_deref(), Some("a\n"));
+        assert_eq!(reason(r#"{"x": 1, "_reason": "b"}"#).as_deref(), Some("b"));
+        assert_eq!(reason(r#"{"_reason": "b", "cache_bypass_reason": "a"}"#).as_deref(), Some("a"));
+        assert_eq!(reason(r#"{"cache_bypass_reason": null, "_reason": "b"}"#).as_deref(), Some("b"));
+        assert_eq!(reason(r#"{"entry": "f", "missing_backend": "x"}"#), None);
+        assert_eq!(reason("[1"), None);
+    }
 }

@@ -32,6 +32,26 @@ struct Text<'t> {
     payload: Option<String>,
 }
 
+/// Makes something of each record with guards, log by log. The texts of all ranks together are large: what `make` does
+/// not keep of one is dropped before the next.
+fn of_each_text<'t, T: Send>(trace: &'t Trace, make: impl Fn(Text<'t>) -> T + Sync) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    let wanted = |record: &&Record| record.kind.is(Kind::DynamoCppGuardsStr) || record.kind.is(Kind::DynamoGuards);
+    for (file, log) in (0..).zip(&trace.logs) {
+        let view = log.view()?;
+        let of = |record| {
+            let payload = match log.index.payload(record, &view).text() {
+                _ if matches!(record.payload, PayloadState::None | PayloadState::Missing) => None,
+                text => Some(String::from_utf8(text).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into())),
+            };
+            make(Text { row: Row { file, log, record }, payload })
+        };
+        let records: Vec<&Record> = log.index.records.iter().filter(wanted).collect();
+        all.par_extend(records.into_par_iter().map(of));
+    }
+    Ok(all)
+}
+
 /// A guard, however it was logged.
 struct GuardRow<'t> {
     row: Row<'t>,
@@ -47,45 +67,26 @@ struct GuardRow<'t> {
 
 /// What a record has.
 struct Set<'t> {
-    row: Row<'t>,
     guards: Vec<GuardRow<'t>>,
     managers: Option<u64>,
     latency_us: Option<f64>,
     has_payload: bool,
 }
 
-fn texts(trace: &Trace) -> Result<Vec<Text<'_>>> {
-    let mut texts = Vec::new();
-    let wanted = |record: &&Record| record.kind.is(Kind::DynamoCppGuardsStr) || record.kind.is(Kind::DynamoGuards);
-    for (file, log) in (0..).zip(&trace.logs) {
-        let view = log.view()?;
-        let text = |record| {
-            let payload = match log.index.payload(record, &view).text() {
-                _ if matches!(record.payload, PayloadState::None | PayloadState::Missing) => None,
-                text => Some(String::from_utf8(text).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into())),
-            };
-            Text { row: Row { file, log, record }, payload }
-        };
-        let records: Vec<&Record> = log.index.records.iter().filter(wanted).collect();
-        texts.par_extend(records.into_par_iter().map(text));
-    }
-    Ok(texts)
-}
-
 /// The guards of a record.
-fn set<'t>(trace: &Trace, text: &'t Text<'t>) -> Set<'t> {
+fn set<'t>(trace: &Trace, text: &'t Text<'_>) -> Set<'t> {
     let row = text.row;
     let payload = text.payload.as_deref().unwrap_or_default();
     let has_payload = text.payload.is_some();
     let mut set = if row.record.kind.is(Kind::DynamoGuards) {
         let listed = list::parse(payload.as_bytes()).into_iter();
         let guards = listed.map(|listed| of_list(trace, row, listed)).collect();
-        Set { row, guards, managers: None, latency_us: None, has_payload }
+        Set { guards, managers: None, latency_us: None, has_payload }
     } else {
         let tree = guards::parse(payload);
         let guards = tree.guards.into_iter().map(|guard| of_tree(row, guard)).collect();
         let managers = has_payload.then_some(tree.managers);
-        Set { row, guards, managers, latency_us: tree.latency_us, has_payload }
+        Set { guards, managers, latency_us: tree.latency_us, has_payload }
     };
     let mut seen = FxHashSet::default();
     for (position, guard) in (0..).zip(&mut set.guards) {
@@ -143,7 +144,7 @@ fn set_md5(guards: &[GuardRow<'_>]) -> [u8; 16] {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let texts = texts(trace)?;
+    let texts = of_each_text(trace, |text| text)?;
     let sets: Vec<Set<'_>> = texts.par_iter().map(|text| set(trace, text)).collect();
     let rows: Vec<GuardRow<'_>> = sets.into_iter().flat_map(|set| set.guards).collect();
     let builder = compile_columns(TableBuilder::new(&rows), |r| r.row)
@@ -228,8 +229,7 @@ fn places_of<'r>(builder: TableBuilder<'r, GuardRow<'r>>) -> TableBuilder<'r, Gu
 }
 
 fn build_sets(trace: &Trace) -> Result<Table> {
-    let texts = texts(trace)?;
-    let sets: Vec<SetRow<'_>> = texts.par_iter().map(|text| set_row(&set(trace, text))).collect();
+    let sets = of_each_text(trace, |text| set_row(text.row, &set(trace, &text)))?;
     compile_columns(TableBuilder::new(&sets), |r| r.row)
         .u64("offset", "Byte at which the record starts.", |r| Some(r.row.record.offset))
         .time("time", "When it was logged.", |r| r.row.record.time_us())
@@ -275,10 +275,10 @@ struct SetRow<'t> {
     set_md5: Option<[u8; 16]>,
 }
 
-fn set_row<'t>(set: &Set<'t>) -> SetRow<'t> {
+fn set_row<'t>(row: Row<'t>, set: &Set<'_>) -> SetRow<'t> {
     let count = |n: usize| u64::try_from(n).ok().filter(|_| set.has_payload);
     SetRow {
-        row: set.row,
+        row,
         guards: count(set.guards.len()),
         managers: set.managers,
         duplicates: count(set.guards.iter().filter(|guard| guard.duplicate).count()),

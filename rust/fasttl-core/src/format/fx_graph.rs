@@ -286,7 +286,7 @@ fn frees(value: &[u8]) -> bool {
 /// Numbers devices by their first use: each rank has its own, and runs the same on it.
 fn number_devices(canonical: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(canonical.len());
-    let mut seen: Vec<&[u8]> = Vec::new();
+    let mut seen: FxHashMap<&[u8], usize> = FxHashMap::default();
     let mut at = 0;
     while let Some(rest) = canonical.get(at..).filter(|rest| !rest.is_empty()) {
         let Some(number) = device(rest, &out) else {
@@ -294,10 +294,8 @@ fn number_devices(canonical: &[u8]) -> Vec<u8> {
             at += 1;
             continue;
         };
-        let nth = seen.iter().position(|known| *known == number).unwrap_or_else(|| {
-            seen.push(number);
-            seen.len() - 1
-        });
+        let next = seen.len();
+        let nth = *seen.entry(number).or_insert(next);
         out.extend_from_slice(format!("#{nth}").as_bytes());
         at += number.len();
     }
@@ -495,7 +493,10 @@ mod tests {
 
     #[test]
     fn hostile_text_is_read_once_and_ends() {
+        // Looking through all earlier devices for each would take minutes.
+        let devices: Vec<String> = (0..400_000).map(|n| format!("cuda:{n}")).collect();
         for text in [
+            devices.join(" "),
             "def forward(".repeat(20_000),
             "((((".repeat(50_000),
             "def forward(): ".repeat(100_000),

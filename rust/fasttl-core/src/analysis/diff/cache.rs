@@ -6,7 +6,7 @@ use super::Aspect;
 use super::noise::plain;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
-use crate::format::json;
+use crate::analysis::cache::bypass_reason;
 
 /// A cache, the direction of the Inductor compile, and the n-th look-up of these.
 type Key = (&'static str, Option<bool>, usize);
@@ -41,7 +41,7 @@ fn answers(half: &Half<'_>) -> BTreeMap<Key, Answer> {
         let nth = seen.entry((look_up.layer, is_backward)).or_default();
         let mut text = look_up.state.clone();
         if look_up.state == "bypass"
-            && let Some(reason) = reason(half, look_up.record)
+            && let Some(reason) = half.side.text(look_up.record).and_then(|text| bypass_reason(&text))
         {
             text += &format!(": {reason}");
         }
@@ -49,13 +49,6 @@ fn answers(half: &Half<'_>) -> BTreeMap<Key, Answer> {
         *nth += 1;
     }
     found
-}
-
-/// Why a cache was passed by.
-fn reason(half: &Half<'_>, at: usize) -> Option<String> {
-    let text = half.side.text(at)?;
-    let member = |key: &[u8]| json::member(&text, key).and_then(json::unescape);
-    member(b"cache_bypass_reason").or_else(|| member(b"_reason"))
 }
 
 fn place((layer, is_backward, nth): &Key) -> String {
