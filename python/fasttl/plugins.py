@@ -194,6 +194,14 @@ class ParserRecord:
 
         Raises:
             ValueError: It is none.
+
+        Example:
+            >>> import fasttl
+            >>> names = []
+            >>> parser = fasttl.parser(kinds="chromium_event")(lambda record: names.append(record.json()["name"]))
+            >>> _ = fasttl.write_report(EXAMPLE, "out", parsers=[parser])
+            >>> names[0]
+            'dynamo'
         """
         return _json(self.payload)
 
@@ -220,11 +228,31 @@ class ParserRecord:
         return self.resolve(stack)
 
     def string(self, number: int) -> str | None:
-        """Give the text of an interned string, as this record means it; None where the log has none."""
+        """Give the text of an interned string, as this record means it; None where the log has none.
+
+        Example:
+            >>> import fasttl
+            >>> names = []
+            >>> parser = fasttl.parser(kinds="dynamo_start")(lambda record: names.append(record.string(0)))
+            >>> _ = fasttl.write_report(EXAMPLE, "out", parsers=[parser], ranks=0)
+            >>> names[0].rsplit("/", 1)[1]
+            'convert_frame.py'
+        """
         return self._core.string(number) if 0 <= number < 1 << 32 else None
 
     def resolve(self, stack: object) -> list[StackFrame]:
-        """Give the frames of a stack as it stands in a head or a payload; what is no frame is left out."""
+        """Give the frames of a stack as it stands in a head or a payload; what is no frame is left out.
+
+        Example:
+            >>> import fasttl
+            >>> frames = []
+            >>> def starts(record):
+            ...     frames.append(record.resolve(record.metadata["stack"])[-1])
+            >>> parser = fasttl.parser(kinds="dynamo_start")(starts)
+            >>> _ = fasttl.write_report(EXAMPLE, "out", parsers=[parser], ranks=0)
+            >>> frames[0].name, frames[0].line
+            ('warm', 18)
+        """
         frames = stack if isinstance(stack, list) else []
         return [self._frame(frame) for frame in frames if isinstance(frame, dict)]
 

@@ -88,3 +88,20 @@ def test_every_module_says_what_it_is_for():
 
 def test_the_package_is_typed():
     assert (ROOT / "python" / "fasttl" / "py.typed").is_file()
+
+
+def public_functions():
+    for name in fasttl.__all__:
+        found = getattr(fasttl, name)
+        if inspect.isclass(found):
+            methods = inspect.getmembers(found, inspect.isfunction)
+            yield from ((f"{name}.{method}", function) for method, function in methods if not method.startswith("_"))
+        elif callable(found):
+            yield name, found
+
+
+def test_every_public_function_has_an_example():
+    found = dict(public_functions())
+    assert {"load", "diff", "Trace.explain", "Trace.sql", "Diff.text", "ParserRecord.json"} <= set(found)
+    # They run as doctests.
+    assert not [name for name, function in found.items() if ">>> " not in (inspect.getdoc(function) or "")]

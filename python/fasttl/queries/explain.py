@@ -71,7 +71,13 @@ class Explanation(NamedTuple):
     parts: list[Part]
 
     def text(self) -> str:
-        """Give the explanation as text, some rows of each part; what a terminal would obey is made visible."""
+        """Give the explanation as text, some rows of each part; what a terminal would obey is made visible.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).explain("0/0", rank=2).text().splitlines()[2]
+            'Code'
+        """
         lines = [printable(self.headline)]
         for part in self.parts:
             lines += ["", part.title, *(f"  {line}" for text in part.lines for line in printable_lines(text))]
@@ -80,7 +86,13 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain values, which `json.dumps` takes when times are made text."""
+        """Give it as plain values, which `json.dumps` takes when times are made text.
+
+        Example:
+            >>> import fasttl
+            >>> [part["name"] for part in fasttl.load(EXAMPLE).explain("0/0", rank=2).to_dict()["parts"]][:3]
+            ['code', 'why', 'time']
+        """
         parts = [
             {"name": part.name, "lines": part.lines, "rows": [] if part.rows is None else part.rows.to_dicts()}
             for part in self.parts

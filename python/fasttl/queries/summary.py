@@ -66,11 +66,23 @@ class Summary(NamedTuple):
     """Versions of torch, Python, CUDA and Triton that the logs name."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all counts as plain values, which `json.dumps` takes."""
+        """Give all counts as plain values, which `json.dumps` takes.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).summary().to_dict()["failures"]
+            1
+        """
         return self._asdict()
 
     def text(self) -> str:
-        """Give the summary as lines of text, what a terminal would obey made visible."""
+        """Give the summary as lines of text, what a terminal would obey made visible.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).summary().text().splitlines()[1]
+            'Records: 224'
+        """
         return "\n".join(printable(f"{label}: {text}") for label, text in self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::cache::{LookUp, look_ups};
+use crate::analysis::cache::{LookUp, bypass_reason, look_ups};
 use crate::analysis::causes::failures::{Event, FailureFact, failures};
 use crate::analysis::causes::{
     BreakGroup, Code, EVIDENCE, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, break_groups,
@@ -13,7 +13,6 @@ use crate::analysis::findings::words::{failure_words, without_temporary};
 use crate::analysis::parts::Parts;
 use crate::format::code_place::CodePlace;
 use crate::format::compile_id::CompileId;
-use crate::format::json;
 use crate::format::recompile_reason::blank;
 use crate::index::Severity;
 use crate::tables::MetricRecords;
@@ -267,13 +266,9 @@ impl Gathered {
         look_up: &LookUp,
         counted: &mut FxHashSet<((u32, CompileId), bool)>,
     ) {
-        let reason = (look_up.state == "bypass").then(|| {
-            let payload =
-                of.log.index.records.get(look_up.record).map(|record| of.log.index.payload(record, bytes).text());
-            let payload = payload.unwrap_or_default();
-            let member = |name: &[u8]| json::member(&payload, name).and_then(json::unescape);
-            member(b"cache_bypass_reason").or_else(|| member(b"_reason")).map(|reason| super::words::short(&reason))
-        });
+        let record = of.log.index.records.get(look_up.record).filter(|_| look_up.state == "bypass");
+        let reason = record.and_then(|record| bypass_reason(&of.log.index.payload(record, bytes).text()));
+        let reason = reason.map(|reason| super::words::short(&reason));
         let (generation, id) = look_up.key;
         let compile = compiles.get(generation, id);
         // What a miss costs is what Inductor then takes: for a forward and a backward graph once each.
@@ -282,7 +277,7 @@ impl Gathered {
             look_up.layer == "fx_graph" && look_up.state != "hit" && counted.insert((look_up.key, is_backward));
         let phases = compile.filter(|_| is_first).map(|compile| compile.phases);
         let cost_s = phases.and_then(|phases| if is_backward { phases.backward_s } else { phases.inductor_s });
-        let key = (look_up.layer, look_up.state.clone(), reason.flatten());
+        let key = (look_up.layer, look_up.state.clone(), reason);
         self.caches.add(of.group(key, cost_s, compile, of.record(Some(look_up.record))));
     }
 
