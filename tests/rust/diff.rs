@@ -1,8 +1,10 @@
 //! What differs between two sides: all that was made to differ is told, and nothing that differs between any two
 //! processes.
 
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use fasttl_core::analysis::diff::{Aspect, Change, Diff, DiffOptions, Selector, Side, diff, diff_table, summary_table};
 use fasttl_core::analysis::ranks::Verdict;
@@ -108,6 +110,32 @@ fn ranks_of_the_example() {
 }
 
 #[test]
+fn logs_without_a_partner_are_no_compiles() {
+    // Ranks 0 and 2 have three compiles each, rank 1 has two.
+    let trace = loaded(&example());
+    let expected = "2 pairs of compiles, 2 logs with 6 compiles only in b.";
+    for most_rows in [1000, 1] {
+        let options = DiffOptions { most_rows, ..DiffOptions::default() };
+        let of = compared((&trace, "r1"), (&trace, ""), &options).unwrap();
+        assert_eq!((of.findings[0].sentence.as_str(), of.findings[0].differences), (expected, 2));
+        let back = compared((&trace, ""), (&trace, "r1"), &options).unwrap();
+        assert_eq!(back.findings[0].sentence, expected.replace("only in b", "only in a"));
+    }
+    // Both at once: a log without a partner, and a compile without one in a log that has one.
+    let job = |made: &[&Made]| {
+        let name = |rank| format!("dedicated_log_torch_trace_rank_{rank}_abcd1234.log");
+        let named: Vec<(String, &[u8])> = (0..).zip(made).map(|(rank, made)| (name(rank), &made.0[..])).collect();
+        folder(&named.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect::<Vec<_>>())
+    };
+    let few = Made::default().compile((0, 0), "f", "");
+    let more = few.clone().compile((1, 0), "g", "");
+    let (one, two) = (job(&[&more]), job(&[&few, &few]));
+    let of = found((&loaded(two.path()), ""), (&loaded(one.path()), "r0"));
+    let sentence = "1 pair of compiles, 1 log with 1 compile only in a, 1 only in b.";
+    assert_eq!(of.findings[0].sentence, sentence);
+}
+
+#[test]
 fn starts_of_a_job_are_told_apart() {
     let trace = loaded(&data("dist_restart"));
     let of = found((&trace, "r0.a0"), (&trace, "r0.a1"));
@@ -154,8 +182,9 @@ fn another_function_in_the_same_place_is_a_change() {
 #[test]
 fn reasons_are_a_set_without_ids_and_addresses() {
     let with = |reasons: &str| Made::default().compile((0, 1), "f", "").artifact((0, 1), "recompile_reasons", reasons);
-    let a = with(r#"["0/0: ___check_obj_id(L['f'], 140184674655888)", "0/0: x == 3"]"#);
-    let b = with(r#"["3/0: x == 3", "3/0: ___check_obj_id(L['f'], 140184674651111)"]"#);
+    let a = with(r#"["0/0: ___check_obj_id(L['f'], 140184674655888)", "0/0: x == 3  # f(x)  # b.py:7 in f"]"#);
+    // Lines move when something above is edited.
+    let b = with(r#"["3/0: x == 3  # f(x)  # b.py:9 in f", "3/0: ___check_obj_id(L['f'], 140184674651111)"]"#);
     assert!(of_made(&a, &b).is_same());
     let of = of_made(&with("0/0: size 4 \nUser stack trace:\n x"), &with("0/0: size 5"));
     let [(change, place, a, b)] = rows(&of, Aspect::RecompileReasons)[..] else { panic!("{:?}", of.differences) };
@@ -220,6 +249,64 @@ fn graphs_code_breaks_and_caches() {
     assert_eq!(rows(&of, Aspect::Cache), [("changed", "fx_graph", "miss", "hit")]);
     let spot = of.differences.iter().find(|d| d.aspect == Aspect::Graph).unwrap().spot_a.unwrap();
     assert!(spot.offset.is_some_and(|offset| offset > 0));
+}
+
+#[test]
+fn why_a_cache_was_passed_by_counts() {
+    let with =
+        |payload: &str| Made::default().compile((0, 0), "f", "").artifact((0, 0), "precompile_cache_bypass", payload);
+    let of = of_made(&with(r#"{"_reason": "no source"}"#), &with(r#"{"_reason": "no name"}"#));
+    assert_eq!(rows(&of, Aspect::Cache), [("changed", "precompile", "bypass: no source", "bypass: no name")]);
+}
+
+/// A compile with a graph of `n` nodes, and code of as many lines.
+fn of_size(n: usize, node: impl Fn(usize) -> String) -> Made {
+    let mut graph = "class G(torch.nn.Module):\n    def forward(self, x, y):\n".to_owned();
+    let mut code = "def call(args):\n".to_owned();
+    for i in 0..n {
+        writeln!(graph, "        a_{i} = {}", node(i)).unwrap();
+        writeln!(code, "    f({})", node(i)).unwrap();
+    }
+    graph += "        return (x,)";
+    Made::default().compile((0, 0), "f", "").add("\"dynamo_output_graph\": {}", (0, 0), Some(&graph)).add(
+        "\"inductor_output_code\": {}",
+        (0, 0),
+        Some(&code),
+    )
+}
+
+#[test]
+fn a_graph_of_which_each_node_changed_takes_linear_time() {
+    // Going over all earlier nodes for each change would take minutes.
+    let n = 300_000;
+    let (a, b) = (of_size(n, |_| "torch.add(x, y)".to_owned()), of_size(n, |_| "torch.add(y, x)".to_owned()));
+    let ((_a, a), (_b, b)) = (a.trace(), b.trace());
+    let options = DiffOptions { aspects: vec![Aspect::Graph], ..DiffOptions::default() };
+    let begun = Instant::now();
+    let of = compared((&a, ""), (&b, ""), &options).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert_eq!((of.findings[0].differences, of.differences.len()), (n, 1000));
+    let last = of.differences.last().unwrap();
+    assert_eq!(last.place, "dynamo graph, node 1000");
+    assert_eq!(last.a.as_deref(), Some("a_999 = torch.add(x, y)"));
+}
+
+#[test]
+fn it_is_said_whether_size_or_time_was_too_much() {
+    let (a, b) = (of_size(8, |i| format!("torch.add(x, {i})")), of_size(8, |i| format!("torch.mul(y, {i})")));
+    let ((_a, a), (_b, b)) = (a.trace(), b.trace());
+    let of = |options: DiffOptions| {
+        let of = compared((&a, ""), (&b, ""), &options).unwrap();
+        let graph = rows(&of, Aspect::Graph)[0].2.to_owned();
+        (graph, rows(&of, Aspect::OutputCode)[0].1.to_owned())
+    };
+    let (graph, code) = of(DiffOptions { most_lines: 4, ..DiffOptions::default() });
+    assert_eq!(graph, "too large to compare node by node: 8 nodes");
+    assert_eq!(code, "code, too large to compare line by line: 9 and 9 lines; the md5s differ");
+    let (graph, code) = of(DiffOptions { time: Duration::ZERO, ..DiffOptions::default() });
+    assert_eq!(graph, "not compared node by node, since the time for it was over: 8 nodes");
+    let why = "code, not compared line by line, since the time for it was over: 9 and 9 lines; the md5s differ";
+    assert_eq!(code, why);
 }
 
 #[test]

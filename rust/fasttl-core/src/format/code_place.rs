@@ -77,6 +77,11 @@ impl CodePlace {
     }
 }
 
+/// A path without its folders, whichever way its slashes lean.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 /// The frames of a Python traceback in `text`, outermost first, each with the source line that follows it. Ends at the
 /// first line that belongs to no frame, once there was one.
 pub fn traceback(text: &str) -> Vec<(CodePlace, Option<String>)> {

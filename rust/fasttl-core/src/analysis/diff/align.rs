@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::lines::{Budget, Run, compare};
-use super::noise::base;
 use crate::analysis::compiles::Compile;
+use crate::format::code_place::file_name;
 use crate::format::compile_id::CompileId;
 
 /// Numbers of two compiles that belong together, or of one that is alone.
@@ -51,7 +51,7 @@ fn known(compile: &Compile) -> Known<'_> {
     Known {
         generation: compile.generation,
         id: compile.id,
-        file: compile.file.as_deref().map(base),
+        file: compile.file.as_deref().map(file_name),
         name: compile.name.as_deref(),
         line: compile.line,
     }
@@ -131,7 +131,7 @@ impl<'c> Open<'_, 'c> {
             let key = |at: &usize| all.get(*at).filter(|it| it.name.is_some()).map(key).ok_or((side, *at));
             free.iter().map(key).collect::<Vec<_>>()
         };
-        let Some(runs) = compare(&keys(self.a, &a, 0), &keys(self.b, &b, 1), budget) else { return };
+        let Ok(runs) = compare(&keys(self.a, &a, 0), &keys(self.b, &b, 1), budget) else { return };
         for run in runs {
             if let Run::Same(of_a, of_b) = run {
                 for (a, b) in a.get(of_a).unwrap_or_default().iter().zip(b.get(of_b).unwrap_or_default()) {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::Aspect;
 use super::graphs::is_from_cache;
-use super::lines::{Budget, Run, compare};
+use super::lines::{Budget, Refused, Run, compare};
 use super::noise::plain;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
@@ -119,21 +119,27 @@ fn one(pair: &Pair<'_>, name: &str, (at_a, at_b): (usize, usize), budget: &Budge
     }
     let (a, b) = (lines(&text_a), lines(&text_b));
     let spots = pair.spots(Some(at_a), Some(at_b));
-    let Some(hunks) = hunks(&a, &b, budget) else {
-        let (n, m) = (a.len(), b.len());
-        let text = format!("too large to compare line by line: {n} and {m} lines; the md5s differ");
-        let md5 = |text: &[u8]| Some(md5_hex(crate::format::payload::md5(text)));
-        sheet.add(Aspect::OutputCode, spots, format!("{name}, {text}"), (md5(&text_a), md5(&text_b)));
-        return;
+    let hunks = match hunks(&a, &b, budget) {
+        Ok(hunks) => hunks,
+        Err(why) => {
+            let text = format!("{}: {} and {} lines; the md5s differ", why.words("line by line"), a.len(), b.len());
+            let md5 = |text: &[u8]| Some(md5_hex(crate::format::payload::md5(text)));
+            sheet.add(Aspect::OutputCode, spots, format!("{name}, {text}"), (md5(&text_a), md5(&text_b)));
+            return;
+        }
     };
     for (of_a, of_b) in hunks {
-        let place = format!("{name}, @@ -{} +{} @@", numbers(&of_a), numbers(&of_b));
-        let text = |lines: &[Line], range: Range<usize>| {
-            let texts: Vec<&str> = lines.get(range).unwrap_or_default().iter().map(|line| line.text.as_str()).collect();
-            (!texts.is_empty()).then(|| texts.join("\n"))
-        };
-        sheet.add(Aspect::OutputCode, spots, place, (text(&a, of_a), text(&b, of_b)));
+        sheet.add_made(Aspect::OutputCode, spots, || {
+            let place = format!("{name}, @@ -{} +{} @@", numbers(&of_a), numbers(&of_b));
+            (place, (joined(&a, of_a), joined(&b, of_b)))
+        });
     }
+}
+
+/// Lines as they were logged; `None` without one.
+fn joined(lines: &[Line], range: Range<usize>) -> Option<String> {
+    let texts: Vec<&str> = lines.get(range).unwrap_or_default().iter().map(|line| line.text.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 /// Lines as a unified diff counts them: those that are compared, without comments.
@@ -194,11 +200,14 @@ fn stem(word: &str) -> Option<&'static str> {
     NUMBERED.iter().copied().find(|stem| word.strip_prefix(stem).is_some_and(number))
 }
 
+/// Lines of both sides that stand in each other's place; one of both may be empty.
+type Hunk = (Range<usize>, Range<usize>);
+
 /// Stretches of lines that are not the same.
-fn hunks(a: &[Line], b: &[Line], budget: &Budget) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+fn hunks(a: &[Line], b: &[Line], budget: &Budget) -> Result<Vec<Hunk>, Refused> {
     let keys = |lines: &[Line]| lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>();
     let mut names = Names::default();
-    let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut found: Vec<Hunk> = Vec::new();
     let mut add = |of_a: Range<usize>, of_b: Range<usize>| match found.last_mut() {
         Some((last_a, last_b)) if last_a.end == of_a.start && last_b.end == of_b.start => {
             last_a.end = of_a.end;
@@ -218,7 +227,7 @@ fn hunks(a: &[Line], b: &[Line], budget: &Budget) -> Option<Vec<(Range<usize>, R
             }
         }
     }
-    Some(found)
+    Ok(found)
 }
 
 /// Which name on one side stands for which on the other.

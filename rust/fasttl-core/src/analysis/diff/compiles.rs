@@ -3,10 +3,11 @@
 use super::Aspect;
 use super::align::{Matched, align};
 use super::lines::{Budget, one_sided};
-use super::noise::{base, plain};
-use super::sheet::{Sheet, Spot, Spots, Values, counted};
+use super::noise::plain;
+use super::sheet::{Alone, Sheet, Spot, Spots, Values, counted};
 use super::side::{Half, LogSide, Pair};
 use crate::analysis::compiles::{Compile, FailureKind, Status};
+use crate::format::code_place::file_name;
 use crate::trace::{Log, LogState};
 
 /// Matches the compiles of two logs.
@@ -20,6 +21,14 @@ pub(super) fn only_log(log: &LogSide<'_>, in_a: bool, sheet: &mut Sheet) {
     let text = Some(format!("{} with {compiles}", of_whom(log.log)));
     let (spots, texts) = on_side(log.spot(Some(0)), text, in_a);
     sheet.add(Aspect::Compiles, spots, "log", texts);
+    let alone = alone(in_a, sheet);
+    alone.logs += 1;
+    alone.of_logs += log.compiles.len();
+}
+
+/// What a side has alone.
+fn alone(in_a: bool, sheet: &mut Sheet) -> &mut Alone {
+    if in_a { &mut sheet.alone.0 } else { &mut sheet.alone.1 }
 }
 
 fn of_whom(log: &Log) -> String {
@@ -42,13 +51,14 @@ pub(super) fn only(half: Option<&Half<'_>>, in_a: bool, sheet: &mut Sheet) {
     let text = format!("{}, {}{took}", code_name(compile), outcome(compile));
     let (spots, texts) = on_side(half.spot(Some(compile.first)), Some(text), in_a);
     sheet.add(Aspect::Compiles, spots, "compile", texts);
+    alone(in_a, sheet).compiles += 1;
 }
 
 /// `function at file:line`.
 fn code_name(compile: &Compile) -> String {
     let name = compile.name.as_deref().unwrap_or("unknown code");
     let line = compile.line.map(|line| format!(":{line}")).unwrap_or_default();
-    compile.file.as_deref().map_or(name.to_owned(), |file| format!("{name} at {}{line}", base(file)))
+    compile.file.as_deref().map_or(name.to_owned(), |file| format!("{name} at {}{line}", file_name(file)))
 }
 
 /// Whether both are of the same function. Compiles that were named may be of any.
@@ -61,7 +71,7 @@ pub(super) fn code(pair: &Pair<'_>, named: bool, sheet: &mut Sheet) {
         }
         return;
     };
-    let files = (a.file.as_deref().map(base), b.file.as_deref().map(base));
+    let files = (a.file.as_deref().map(file_name), b.file.as_deref().map(file_name));
     let same_file = files.0.is_none() || files.1.is_none() || files.0 == files.1;
     // A line alone has moved when something above was edited.
     let resumed = |name: &str| !named && name.starts_with("torch_dynamo_resume_in_");
@@ -70,6 +80,7 @@ pub(super) fn code(pair: &Pair<'_>, named: bool, sheet: &mut Sheet) {
     }
     let values = (Some(code_name(a)), Some(code_name(b)));
     sheet.add(Aspect::Compiles, pair.spots(Some(a.first), Some(b.first)), "code", values);
+    sheet.other_code += 1;
 }
 
 /// How it ended, in words.

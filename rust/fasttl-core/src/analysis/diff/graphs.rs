@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Aspect;
 use super::compiles::count_row;
-use super::lines::{Budget, Run, compare};
+use super::lines::{Budget, Refused, Run, compare};
 use super::sheet::{Sheet, Values};
 use super::side::{Half, Pair};
 use crate::analysis::compiles::CacheState;
@@ -93,7 +93,11 @@ pub(super) fn is_from_cache(half: &Half<'_>) -> bool {
 }
 
 fn calls(nodes: &[Node]) -> usize {
-    nodes.iter().filter(|node| !matches!(node.call.as_str(), "input" | "return" | "forward")).count()
+    nodes.iter().filter(|node| is_call(node)).count()
+}
+
+fn is_call(node: &Node) -> bool {
+    !matches!(node.call.as_str(), "input" | "return" | "forward")
 }
 
 /// Compares two graphs.
@@ -113,33 +117,41 @@ fn one(pair: &Pair<'_>, name: &str, (at_a, at_b): (usize, usize), budget: &Budge
         return;
     };
     let spots = pair.spots(Some(at_a), Some(at_b));
-    let Some(changes) = changes(&a, &b, budget) else {
-        let size = |nodes: &[Node]| Some(format!("too large to compare node by node: {} nodes", calls(nodes)));
-        sheet.add(Aspect::Graph, spots, name, (size(&a), size(&b)));
-        return;
-    };
-    for (of_a, of_b) in changes {
-        let (which, list) = if of_a.is_some() { (of_a, &a) } else { (of_b, &b) };
-        let mut place = format!("{name}, {}", position(list, which.unwrap_or(0)));
-        let to = of_b.map(|at| position(&b, at)).filter(|to| of_a.is_some() && !place.ends_with(to.as_str()));
-        if let Some(to) = to {
-            place += &format!(", in b {to}");
+    let changes = match changes(&a, &b, budget) {
+        Ok(changes) => changes,
+        Err(why) => {
+            let size = |nodes| Some(format!("{}: {} nodes", why.words("node by node"), calls(nodes)));
+            sheet.add(Aspect::Graph, spots, name, (size(&a), size(&b)));
+            return;
         }
-        sheet.add(Aspect::Graph, spots, place, texts((a.as_slice(), of_a), (b.as_slice(), of_b)));
+    };
+    let (a, b) = (Placed::new(&a), Placed::new(&b));
+    for (of_a, of_b) in changes {
+        sheet.add_made(Aspect::Graph, spots, || {
+            let place = match (of_a.map(|at| a.position(at)), of_b.map(|at| b.position(at))) {
+                (Some(from), Some(to)) if from != to => format!("{name}, {from}, in b {to}"),
+                (Some(at), _) | (None, Some(at)) => format!("{name}, {at}"),
+                (None, None) => name.to_owned(),
+            };
+            (place, texts((&a, of_a), (&b, of_b)))
+        });
     }
 }
 
 /// Two nodes as they were printed. Where that is alike, they use other nodes of the same names, which are told.
-fn texts((a, at_a): (&[Node], Option<usize>), (b, at_b): (&[Node], Option<usize>)) -> Values {
-    let of_a = at_a.and_then(|at| a.get(at));
-    let of_b = at_b.and_then(|at| b.get(at));
+fn texts((a, at_a): (&Placed<'_>, Option<usize>), (b, at_b): (&Placed<'_>, Option<usize>)) -> Values {
+    let of_a = at_a.and_then(|at| a.nodes.get(at));
+    let of_b = at_b.and_then(|at| b.nodes.get(at));
     let (text_a, text_b) = (of_a.map(|node| node.text.clone()), of_b.map(|node| node.text.clone()));
-    let uses = |nodes: &[Node], node: Option<&Node>| {
-        let uses: Vec<String> = node?.uses.iter().map(|at| position(nodes, *at)).collect();
+    if text_a != text_b {
+        return (text_a, text_b);
+    }
+    let uses = |of: &Placed<'_>, node: Option<&Node>| {
+        let uses: Vec<String> = node?.uses.iter().map(|at| of.position(*at)).collect();
         Some(uses.join(", "))
     };
     let (uses_a, uses_b) = (uses(a, of_a), uses(b, of_b));
-    if text_a != text_b || uses_a == uses_b {
+    if uses_a == uses_b {
         return (text_a, text_b);
     }
     let with =
@@ -147,22 +159,44 @@ fn texts((a, at_a): (&[Node], Option<usize>), (b, at_b): (&[Node], Option<usize>
     (with(text_a, uses_a), with(text_b, uses_b))
 }
 
-/// Where a node stands, for a person, who counts from 1.
-fn position(nodes: &[Node], at: usize) -> String {
-    let before = nodes.get(..at).unwrap_or_default();
-    match nodes.get(at).map(|node| node.call.as_str()) {
-        Some("input") => format!("input {}", before.iter().filter(|node| node.call == "input").count() + 1),
-        Some("return") => "return".to_owned(),
-        Some("forward") => "inner graph".to_owned(),
-        _ => format!("node {}", calls(before) + 1),
+/// The nodes of a graph with their places. All are counted at once: a graph may have as many changes as nodes.
+struct Placed<'n> {
+    nodes: &'n [Node],
+    /// Of each node, the how many-th it is of the inputs, or of what calls something, from 1.
+    numbers: Vec<usize>,
+}
+
+impl<'n> Placed<'n> {
+    fn new(nodes: &'n [Node]) -> Self {
+        let (mut inputs, mut others) = (0, 0);
+        let number = |node: &Node| {
+            let count = if node.call == "input" { &mut inputs } else { &mut others };
+            *count += usize::from(node.call == "input" || is_call(node));
+            *count
+        };
+        Self { nodes, numbers: nodes.iter().map(number).collect() }
+    }
+
+    /// Where a node stands, for a person.
+    fn position(&self, at: usize) -> String {
+        let number = self.numbers.get(at).copied().unwrap_or_default();
+        match self.nodes.get(at).map(|node| node.call.as_str()) {
+            Some("input") => format!("input {number}"),
+            Some("return") => "return".to_owned(),
+            Some("forward") => "inner graph".to_owned(),
+            _ => format!("node {number}"),
+        }
     }
 }
 
 /// Stretches of nodes of both sides, and whether they stand for each other one by one.
 type Matched = (Range<usize>, Range<usize>, bool);
 
+/// A node of either side, or one in the place of the other.
+type Changed = (Option<usize>, Option<usize>);
+
 /// Nodes of one side only, and pairs of nodes that are not the same, in their order.
-fn changes(a: &[Node], b: &[Node], budget: &Budget) -> Option<Vec<(Option<usize>, Option<usize>)>> {
+fn changes(a: &[Node], b: &[Node], budget: &Budget) -> Result<Vec<Changed>, Refused> {
     let key = |node: &Node| node.key.clone();
     let (keys_a, keys_b): (Vec<String>, Vec<String>) = (a.iter().map(key).collect(), b.iter().map(key).collect());
     // First those that are alike in all, then those in between that call the same.
@@ -215,7 +249,7 @@ fn changes(a: &[Node], b: &[Node], budget: &Budget) -> Option<Vec<(Option<usize>
             changes.extend(of_b.filter(|at| !arrived.contains(at)).map(|at| (None, Some(at))));
         }
     }
-    Some(changes)
+    Ok(changes)
 }
 
 /// Nodes that do the same and stand elsewhere, by their place in the first.
@@ -296,11 +330,21 @@ mod tests {
         let read = |body: &str| nodes(format!("def forward(self, x):\n{body}").as_bytes()).unwrap();
         let a = read("    y = x.sin()\n    return (y,)");
         let b = read("    z = x.sin()\n    y = z.cos()\n    return (y,)");
-        let (of_a, of_b) = texts((a.as_slice(), Some(3)), (b.as_slice(), Some(4)));
+        let (of_a, of_b) = texts((&Placed::new(&a), Some(3)), (&Placed::new(&b), Some(4)));
         assert_eq!(
             (of_a.unwrap(), of_b.unwrap()),
             ("return (y,) (of node 1)".into(), "return (y,) (of node 2)".into())
         );
+    }
+
+    #[test]
+    fn inputs_and_calls_are_counted_apart() {
+        let text =
+            b"def forward(self, x, y):\n    a = x.sin()\n    def forward(self, z):\n    b = z.cos()\n    return (b,)";
+        let nodes = nodes(text).unwrap();
+        let placed = Placed::new(&nodes);
+        let said: Vec<String> = (0..nodes.len()).map(|at| placed.position(at)).collect();
+        assert_eq!(said, ["inner graph", "input 1", "input 2", "node 1", "inner graph", "input 3", "node 2", "return"]);
     }
 
     #[test]

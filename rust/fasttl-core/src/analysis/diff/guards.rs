@@ -115,7 +115,7 @@ mod tests {
                 line("", "DEFAULT_DEVICE", "utils_device.CURRENT_DEVICE == None"),
                 line("L['x']", "TENSOR_MATCH", "check_tensor(L['x'], size=[8, 4])"),
                 line("L['x'].n", "EQUALS_MATCH", "L['x'].n == 'a  # b'"),
-                line("G['f']", "ID_MATCH", "___check_obj_id(G['f'], …), type=<class 'module'>"),
+                line("G['f']", "ID_MATCH", "___check_obj_id(G['f'], #), type=<class 'module'>"),
             ]
         );
     }

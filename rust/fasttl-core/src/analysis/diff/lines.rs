@@ -29,6 +29,25 @@ pub(super) enum Run {
     Other(Range<usize>, Range<usize>),
 }
 
+/// Why two sequences were not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// What lies between their equal ends is too much.
+    TooLarge,
+    /// The time for all comparisons was over before.
+    TimeOver,
+}
+
+impl Refused {
+    /// The reason for a person. `how` says what was not done: `line by line`.
+    pub(super) fn words(self, how: &str) -> String {
+        match self {
+            Self::TooLarge => format!("too large to compare {how}"),
+            Self::TimeOver => format!("not compared {how}, since the time for it was over"),
+        }
+    }
+}
+
 impl Budget {
     pub(super) fn new(options: &DiffOptions) -> Self {
         let until = Instant::now() + options.time;
@@ -36,8 +55,11 @@ impl Budget {
     }
 }
 
-/// Compares two sequences. `None` where what lies between their equal ends is too much, or the time is over.
-pub(super) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Option<Vec<Run>> {
+/// Compares two sequences. Equal ends cost nothing of the budget.
+///
+/// # Errors
+/// What lies between their equal ends is too much, or the time is over.
+pub(super) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Result<Vec<Run>, Refused> {
     let shortest = a.len().min(b.len());
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let tail = a.iter().rev().zip(b.iter().rev()).take(shortest - head).take_while(|(a, b)| a == b).count();
@@ -52,15 +74,18 @@ pub(super) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Option
             runs.push(Run::Other(head..end_a, head..end_b));
         }
     } else {
-        if middle_a.len() + middle_b.len() > budget.most || Instant::now() > budget.until {
-            return None;
+        if middle_a.len() + middle_b.len() > budget.most {
+            return Err(Refused::TooLarge);
+        }
+        if Instant::now() > budget.until {
+            return Err(Refused::TimeOver);
         }
         runs.extend(between(middle_a, middle_b, budget).into_iter().map(|run| run.moved(head)));
     }
     if tail > 0 {
         runs.push(Run::Same(end_a..a.len(), end_b..b.len()));
     }
-    Some(runs)
+    Ok(runs)
 }
 
 fn between<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Vec<Run> {
@@ -155,11 +180,20 @@ mod tests {
     fn too_much_is_not_begun() {
         let options = DiffOptions { most_lines: 10, ..DiffOptions::default() };
         let (a, b): (Vec<u32>, Vec<u32>) = ((0..20).collect(), (100..120).collect());
-        assert_eq!(compare(&a, &b, &Budget::new(&options)), None);
+        assert_eq!(compare(&a, &b, &Budget::new(&options)), Err(Refused::TooLarge));
         // Equal ends cost nothing.
         let longer: Vec<u32> = (0..20).chain([7]).chain(0..20).collect();
         let shorter: Vec<u32> = (0..20).chain(0..20).collect();
-        assert!(compare(&longer, &shorter, &Budget::new(&options)).is_some());
+        assert!(compare(&longer, &shorter, &Budget::new(&options)).is_ok());
+    }
+
+    #[test]
+    fn nothing_is_begun_when_the_time_is_over() {
+        let options = DiffOptions { time: Duration::ZERO, ..DiffOptions::default() };
+        let budget = Budget::new(&options);
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!(compare(&[1], &[2], &budget), Err(Refused::TimeOver));
+        assert_eq!(compare(&[1], &[1], &budget), Ok(vec![Run::Same(0..1, 0..1)]));
     }
 
     #[test]
@@ -174,7 +208,7 @@ mod tests {
         ];
         for (a, b) in hostile {
             let begun = Instant::now();
-            assert!(compare(&a, &b, &Budget::new(&options)).is_some());
+            assert!(compare(&a, &b, &Budget::new(&options)).is_ok());
             assert!(begun.elapsed() < Duration::from_secs(10));
         }
     }

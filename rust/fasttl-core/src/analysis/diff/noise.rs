@@ -1,9 +1,8 @@
 //! What differs between any two processes, taken out of texts before they are compared.
 
-/// Digits from which a decimal number in a guard on identity is an address.
-const ID_DIGITS: usize = 8;
+use crate::format::guards::ids::without_ids;
 
-/// Digits from which any decimal number is taken for an address.
+/// Digits from which a decimal number is taken for an address.
 const ADDRESS_DIGITS: usize = 13;
 
 /// Letters from which a word with digits in it is a hash.
@@ -11,17 +10,6 @@ const HASH_LETTERS: usize = 40;
 
 /// The text with addresses and hashes as `…`, and absolute paths as names of files.
 pub(super) fn plain(text: &str) -> String {
-    plain_numbers(text, ADDRESS_DIGITS)
-}
-
-/// The same for a guard: where it is on the identity of an object, its number is an address.
-pub(super) fn plain_guard(text: &str) -> String {
-    const ON_IDENTITY: &[&str] = &["___check_obj_id", "___check_type_id", "___check_fake_script_type", "_id(", " id("];
-    let on_identity = ON_IDENTITY.iter().any(|mark| text.contains(mark));
-    plain_numbers(text, if on_identity { ID_DIGITS } else { ADDRESS_DIGITS })
-}
-
-fn plain_numbers(text: &str, digits: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
@@ -33,7 +21,7 @@ fn plain_numbers(text: &str, digits: usize) -> String {
             let (path, after) = rest.split_at(path);
             // One slash is a division, or the root.
             let name = path.rsplit('/').next().filter(|_| path.matches('/').count() > 1).unwrap_or(path);
-            word_of(name, digits, &mut out);
+            word_of(name, &mut out);
             rest = after;
             before = 'x';
             continue;
@@ -41,7 +29,7 @@ fn plain_numbers(text: &str, digits: usize) -> String {
         if is_word(first) {
             let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
-            out.push_str(if is_noise(word, digits) { "…" } else { without_count(word) });
+            out.push_str(if is_noise(word) { "…" } else { without_count(word) });
             rest = after;
         } else {
             out.push(first);
@@ -52,9 +40,14 @@ fn plain_numbers(text: &str, digits: usize) -> String {
     out
 }
 
+/// The same for a guard, with `#` for each id of an object: those may be short.
+pub(super) fn plain_guard(text: &str) -> String {
+    plain(&without_ids(text))
+}
+
 /// Appends the name of a file, whose parts may be hashes.
-fn word_of(name: &str, digits: usize, out: &mut String) {
-    let parts: Vec<&str> = name.split('.').map(|part| if is_noise(part, digits) { "…" } else { part }).collect();
+fn word_of(name: &str, out: &mut String) {
+    let parts: Vec<&str> = name.split('.').map(|part| if is_noise(part) { "…" } else { part }).collect();
     out.push_str(&parts.join("."));
 }
 
@@ -78,21 +71,16 @@ fn without_count(word: &str) -> &str {
 }
 
 /// Whether a word is an address or a hash.
-fn is_noise(word: &str, digits: usize) -> bool {
+fn is_noise(word: &str) -> bool {
     if let Some(hex) = word.strip_prefix("0x") {
         return hex.len() > 5 && hex.bytes().all(|b| b.is_ascii_hexdigit());
     }
     if word.bytes().all(|b| b.is_ascii_digit()) {
-        return word.len() >= digits;
+        return word.len() >= ADDRESS_DIGITS;
     }
     word.len() >= HASH_LETTERS
         && word.bytes().all(|b| b.is_ascii_alphanumeric())
         && word.bytes().any(|b| b.is_ascii_digit())
-}
-
-/// A path without its folders.
-pub(super) fn base(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -118,7 +106,7 @@ mod tests {
 
     #[test]
     fn only_guards_on_identity_have_short_addresses() {
-        assert_eq!(plain_guard("___check_obj_id(G['f'], 94539398)"), "___check_obj_id(G['f'], …)");
+        assert_eq!(plain_guard("___check_obj_id(G['f'], 94539398)"), "___check_obj_id(G['f'], #)");
         assert_eq!(plain_guard("L['n'] == 94539398"), "L['n'] == 94539398");
         assert_eq!(plain_guard("___check_obj_id(L['n'], 9453)"), "___check_obj_id(L['n'], 9453)");
     }

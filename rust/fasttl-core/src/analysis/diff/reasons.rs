@@ -4,11 +4,13 @@ use rustc_hash::FxHashSet;
 
 use super::Aspect;
 use super::compiles::{Shown, sets};
-use super::noise::{base, plain, plain_guard};
+use super::noise::{plain, plain_guard};
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
 use crate::analysis::compiles::FailureKind;
-use crate::format::json;
+use crate::format::code_place::file_name;
+use crate::format::graph_break::{self, GraphBreak};
+use crate::format::recompile_reason;
 
 /// Compares why they were recompiled.
 pub(super) fn recompile_reasons(pair: &Pair<'_>, sheet: &mut Sheet) {
@@ -27,23 +29,14 @@ fn reasons(half: &Half<'_>, sheet: &mut Sheet) -> Option<Vec<Shown>> {
         sheet.unknown(Aspect::RecompileReasons, format!("{}: its reasons are damaged", half.label()));
         return None;
     };
-    let one = |value: &[u8]| json::unescape(value).unwrap_or_else(|| String::from_utf8_lossy(value).into_owned());
-    let list = match json::only_value(&text) {
-        Ok((list, _)) if text.get(list.start) == Some(&b'[') => text.get(list).and_then(json::elements),
-        _ => None,
-    };
-    Some(match list {
-        Some(list) => list.map(|value| shown(&one(value), at)).collect(),
-        None => vec![shown(&one(&text), at)],
-    })
+    Some(recompile_reason::texts(&text).iter().map(|text| shown(text, at)).collect())
 }
 
-/// A reason begins with the id of the entry that did not fit; ids are shifted where a frame is more.
+/// The guards that a text names. The entry that did not fit does not count, since ids are shifted where a frame is more;
+/// nor does the user's line behind a guard, whose number is another where something above was edited.
 fn shown(text: &str, record: usize) -> Shown {
-    let bare =
-        text.split_once(": ").filter(|(id, _)| id.contains('/') && !id.contains(' ')).map_or(text, |(_, rest)| rest);
-    let bare = bare.split("\nUser stack trace:").next().unwrap_or(bare).trim_end();
-    (plain_guard(bare), text.to_owned(), record)
+    let guards: Vec<String> = recompile_reason::reasons(text).iter().map(|reason| plain_guard(&reason.guard)).collect();
+    (guards.join("; "), text.to_owned(), record)
 }
 
 /// Compares where and why the graph broke, and what else was started over.
@@ -57,7 +50,7 @@ pub(super) fn graph_breaks(pair: &Pair<'_>, sheet: &mut Sheet) {
 
 /// A graph break.
 struct Break {
-    /// First line of the reason, as restarts repeat it.
+    /// The reason in a line, as restarts repeat it.
     headline: String,
     shown: Shown,
 }
@@ -74,32 +67,41 @@ fn breaks(half: &Half<'_>, sheet: &mut Sheet) -> Option<Vec<Break>> {
     Some(found)
 }
 
-/// `Graph break in user code at <file>:<line>`, `Graph Break Reason: <reason>` with further lines, then tracebacks.
+/// What is compared of a break, and what is shown: its place, its reason, and all that stands with that but the stack.
 fn read_break(text: &str, record: usize) -> Break {
-    let (place, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let place = base(place.strip_prefix("Graph break in user code at ").unwrap_or(place));
-    let rest = rest.strip_prefix("Graph Break Reason: ").unwrap_or(rest);
-    let end = ["\nUser code traceback:", "\nTraceback (most recent call last):"]
-        .into_iter()
-        .filter_map(|mark| rest.find(mark));
-    let reason = rest.get(..end.min().unwrap_or(rest.len())).unwrap_or(rest);
-    // Newer releases say first what was traced, then why it broke.
-    let reason = match reason.split_once('\n') {
-        Some((traced, why)) if traced.starts_with("Encountered graph break") && !why.trim().is_empty() => why,
-        _ => reason,
+    let said = graph_break::parse(text);
+    let reason = words(&said);
+    let (file, place) = match &said.place {
+        // The line moves when something above is edited.
+        Some(place) => {
+            let file = file_name(&place.file);
+            let line = place.line.map_or(String::new(), |line| format!(":{line}"));
+            (format!("{file} "), format!("{file}{line}: "))
+        }
+        None => (String::new(), String::new()),
     };
-    let reason = reason.trim();
-    // The line moves when something above is edited.
-    let file = place.rsplit_once(':').map_or(place, |(file, _)| file);
-    let headline = reason.lines().next().unwrap_or_default().to_owned();
-    Break { headline, shown: (plain(&format!("{file} {reason}")), format!("{place}: {reason}"), record) }
+    Break { headline: said.reason, shown: (plain(&format!("{file}{reason}")), format!("{place}{reason}"), record) }
+}
+
+/// A reason with its explanation, its hints and its context, as PyTorch prints them.
+fn words(said: &GraphBreak) -> String {
+    let mut text = said.reason.clone();
+    if said.skips_frame {
+        text += " (skips the function)";
+    }
+    let hints = said.hints.iter().map(|hint| ("Hint", hint));
+    let all = said.explanation.iter().map(|text| ("Explanation", text)).chain(hints);
+    for (label, said) in all.chain(said.context.iter().map(|text| ("Developer debug context", text))) {
+        text += &format!("\n  {label}: {said}");
+    }
+    text
 }
 
 /// Restarts that are no graph break.
 fn restarts(half: &Half<'_>, breaks: &[Break]) -> Vec<Shown> {
     let headlines: FxHashSet<&str> = breaks.iter().map(|found| found.headline.as_str()).collect();
     let restarts = half.compile.failures.iter().filter(|f| f.kind == FailureKind::Restart && f.place.is_none());
-    let other = restarts.filter(|f| !headlines.contains(f.reason.lines().next().unwrap_or_default()));
+    let other = restarts.filter(|f| !headlines.contains(graph_break::parse(&f.reason).reason.as_str()));
     other.map(|f| (plain(&f.reason), f.reason.clone(), f.record)).collect()
 }
 
@@ -109,13 +111,34 @@ mod tests {
 
     #[test]
     fn a_break_is_its_file_and_its_reason() {
-        let text = "Graph break in user code at /x/y.py:19\nGraph Break Reason: Encountered graph break when tracing CALL:\n\nFailed to trace print\n  Hint: none\n\nUser code traceback:\n  File 1";
+        let text = "Graph break in user code at /x/y.py:19\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a call:\n\nFailed to trace print\n  Explanation: No print\n    here\n  Hint: none\n\n  Developer debug context: f(x)\n\nUser code traceback:\n  File \"/x/y.py\", line 19, in f\n";
         let found = read_break(text, 7);
         assert_eq!(found.headline, "Failed to trace print");
-        assert_eq!(found.shown.0, "y.py Failed to trace print\n  Hint: none");
-        assert_eq!(found.shown.1, "y.py:19: Failed to trace print\n  Hint: none");
+        let words =
+            "Failed to trace print\n  Explanation: No print\n    here\n  Hint: none\n  Developer debug context: f(x)";
+        assert_eq!(found.shown, (format!("y.py {words}"), format!("y.py:19: {words}"), 7));
         let old = read_break("Graph break in user code at y.py:3\nGraph Break Reason: call print\n", 7);
         assert_eq!(old.shown.1, "y.py:3: call print");
-        assert_eq!(read_break("odd", 7).shown.1, "odd: ");
+        assert_eq!(read_break("odd", 7).shown.1, "odd");
+    }
+
+    #[test]
+    fn a_function_that_is_skipped_has_the_reason_of_its_break() {
+        let text = "Graph break in user code at a.py:3\nGraph Break Reason: Failed to handle graph break gracefully. Skipping the function and falling back to eager. Graph break encountered:\n\nFirst\n  Hint: h\n";
+        let found = read_break(text, 7);
+        assert_eq!(
+            (found.headline.as_str(), found.shown.1.as_str()),
+            ("First", "a.py:3: First (skips the function)\n  Hint: h")
+        );
+    }
+
+    #[test]
+    fn a_reason_is_its_guards() {
+        let key = |text: &str| shown(text, 7).0;
+        assert_eq!(key("0/0: x == 3  # return x * 2  # a.py:5 in f"), "x == 3");
+        assert_eq!(key("0/0: x == 3  # return x  # a.py:5 in f; y == 4"), "x == 3; y == 4");
+        assert_eq!(key("12/3: size 4\nUser stack trace:\n  File \"a.py\", line 1, in f\n    f(x)"), "size 4");
+        assert_eq!(key("no entry: at all"), "no entry: at all");
+        assert_eq!(shown("0/0: x == 3  # z  # a.py:5 in f", 7).1, "0/0: x == 3  # z  # a.py:5 in f");
     }
 }

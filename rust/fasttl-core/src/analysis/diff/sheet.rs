@@ -100,6 +100,41 @@ pub(super) struct Sheet {
     most_rows: usize,
     /// Compiles that have a partner.
     pub(super) pairs: usize,
+    /// Pairs whose compiles are of different functions.
+    pub(super) other_code: usize,
+    /// What has no partner on the first side, and on the second.
+    pub(super) alone: (Alone, Alone),
+}
+
+/// What one side has alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Alone {
+    /// Compiles of logs that have a partner.
+    pub(super) compiles: usize,
+    /// Logs.
+    pub(super) logs: usize,
+    /// The compiles of these logs.
+    pub(super) of_logs: usize,
+}
+
+impl Alone {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            compiles: self.compiles + other.compiles,
+            logs: self.logs + other.logs,
+            of_logs: self.of_logs + other.of_logs,
+        }
+    }
+
+    /// `1 only in b`, `2 logs with 6 compiles only in b`.
+    fn words(self, side: &str) -> impl Iterator<Item = String> {
+        let compiles = (self.compiles > 0).then(|| format!("{} only in {side}", self.compiles));
+        let logs = (self.logs > 0).then(|| {
+            let of_logs = counted(self.of_logs, "compile", "compiles");
+            format!("{} with {of_logs} only in {side}", counted(self.logs, "log", "logs"))
+        });
+        compiles.into_iter().chain(logs)
+    }
 }
 
 impl Sheet {
@@ -111,6 +146,8 @@ impl Sheet {
             wanted: options.aspects.clone(),
             most_rows: options.most_rows,
             pairs: 0,
+            other_code: 0,
+            alone: (Alone::default(), Alone::default()),
         }
     }
 
@@ -130,24 +167,40 @@ impl Sheet {
         aspect: Aspect,
         (spot_a, spot_b): Spots,
         place: impl Into<String>,
-        (a, b): Values,
+        values: Values,
         delta: Option<f64>,
     ) {
+        if self.count(aspect) {
+            self.push(aspect, (spot_a, spot_b), place.into(), values, delta);
+        }
+    }
+
+    /// Adds a difference whose place and values take work: they are not made where it is only counted.
+    pub(super) fn add_made(&mut self, aspect: Aspect, spots: Spots, make: impl FnOnce() -> (String, Values)) {
+        if self.count(aspect) {
+            let (place, values) = make();
+            self.push(aspect, spots, place, values, None);
+        }
+    }
+
+    /// Counts a difference. Whether it shall have a row.
+    fn count(&mut self, aspect: Aspect) -> bool {
         if !self.wants(aspect) {
-            return;
+            return false;
         }
         let count = self.counts.entry(aspect).or_default();
         *count += 1;
-        if *count > self.most_rows {
-            return;
-        }
+        *count <= self.most_rows
+    }
+
+    fn push(&mut self, aspect: Aspect, (spot_a, spot_b): Spots, place: String, (a, b): Values, delta: Option<f64>) {
         let change = match (&a, &b) {
             (Some(_), None) => Change::OnlyA,
             (None, Some(_)) => Change::OnlyB,
             _ => Change::Changed,
         };
         let (a, b) = (a.map(cut), b.map(cut));
-        self.rows.push(Difference { aspect, change, spot_a, spot_b, place: cut(place.into()), a, b, delta });
+        self.rows.push(Difference { aspect, change, spot_a, spot_b, place: cut(place), a, b, delta });
     }
 
     /// Notes what could not be compared.
@@ -166,6 +219,8 @@ impl Sheet {
     pub(super) fn take(&mut self, other: Self) {
         self.rows.extend(other.rows);
         self.pairs += other.pairs;
+        self.other_code += other.other_code;
+        self.alone = (self.alone.0.plus(other.alone.0), self.alone.1.plus(other.alone.1));
         for (aspect, count) in other.counts {
             *self.counts.entry(aspect).or_default() += count;
         }
@@ -232,19 +287,13 @@ impl Sheet {
     }
 
     fn compiles(&self) -> String {
-        let rows = || self.rows.iter().filter(|row| row.aspect == Aspect::Compiles);
-        let count = |change| rows().filter(|row| row.change == change).count();
-        let pairs = counted(self.pairs, "pair of compiles", "pairs of compiles");
-        let mut parts: Vec<String> = Vec::new();
-        for (change, side) in [(Change::OnlyA, "a"), (Change::OnlyB, "b")] {
-            if count(change) > 0 {
-                parts.push(format!("{} only in {side}", count(change)));
-            }
+        let mut parts = vec![counted(self.pairs, "pair of compiles", "pairs of compiles")];
+        parts.extend(self.alone.0.words("a"));
+        parts.extend(self.alone.1.words("b"));
+        if self.other_code > 0 {
+            parts.push(format!("{} of different functions", self.other_code));
         }
-        if count(Change::Changed) > 0 {
-            parts.push(format!("{} of different functions", count(Change::Changed)));
-        }
-        if parts.is_empty() { format!("{pairs}.") } else { format!("{pairs}, {}.", parts.join(", ")) }
+        parts.join(", ") + "."
     }
 }
 

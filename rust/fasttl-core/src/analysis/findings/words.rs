@@ -1,6 +1,6 @@
 //! How findings say numbers, places and lists.
 
-use crate::format::code_place::CodePlace;
+use crate::format::code_place::{CodePlace, file_name};
 use crate::format::graph_break;
 
 /// `84 s`, `2.4 s`, `0.31 s`.
@@ -53,7 +53,7 @@ pub(super) fn code(name: Option<&str>, file: Option<&str>, line: Option<i64>) ->
 
 /// The file's own name and the line; the evidence has the whole path.
 pub(super) fn place(file: &str, line: Option<i64>) -> String {
-    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let file = file_name(file);
     line.map_or_else(|| short(file), |line| format!("{}:{line}", short(file)))
 }
 

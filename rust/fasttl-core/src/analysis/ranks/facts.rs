@@ -14,6 +14,7 @@ use crate::analysis::parts::{Part, Parts};
 use crate::analysis::read_graphs::ReadGraphs;
 use crate::analysis::runtimes::GraphOps;
 use crate::analysis::schedules::{NO_NAME, Parity, ScheduleSource, schedules};
+use crate::format::code_place::file_name;
 use crate::format::compile_id::CompileId;
 use crate::format::payload::md5;
 use crate::index::{Problem, ProblemKind, Record};
@@ -214,8 +215,7 @@ fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Comp
         Some(Seen { text: texts.keep(&without_addresses(&String::from_utf8_lossy(&text))), record: at })
     });
     let code = compile.name.as_ref().map(|name| {
-        let file = compile.file.as_deref().unwrap_or_default();
-        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let file = compile.file.as_deref().map_or("", file_name);
         let line = compile.line.map(|line| format!(":{line}")).unwrap_or_default();
         texts.keep(&format!("{name} at {file}{line}"))
     });
