@@ -4,9 +4,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::causes::sum;
+use crate::format::code_place::CodePlace;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::{Frame, parse_stack};
-use crate::format::graph_break::{self, GraphBreak};
+use crate::format::graph_break;
 use crate::format::kind::Kind;
 use crate::format::{json, recompile_reason};
 use crate::index::{KindId, Mark, Record};
@@ -364,9 +365,11 @@ fn fill(
     let all: Vec<(usize, Fields<'_>)> = compile.metrics.iter().map(|&at| (at, metrics.fields(at))).collect();
     let broke = |&at: &usize| {
         let text = log.index.payload(record(at)?, bytes).text();
-        Some(graph_break::parse(&String::from_utf8_lossy(&text)))
+        // The rest of the text is long, and of no use here.
+        let said = graph_break::parse(&String::from_utf8_lossy(&text));
+        Some((said.reason, said.place))
     };
-    let breaks: Vec<GraphBreak> = compile.breaks.iter().filter_map(broke).collect();
+    let breaks: Vec<BreakPlace> = compile.breaks.iter().filter_map(broke).collect();
     for (at, fields) in &all {
         take_metrics(compile, *at, fields, &breaks);
     }
@@ -393,7 +396,10 @@ fn fill(
     outcome(compile, &all, tells_breaks);
 }
 
-fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &[GraphBreak]) {
+/// Reason and place of a graph break, as its artifact says.
+type BreakPlace = (String, Option<CodePlace>);
+
+fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &[BreakPlace]) {
     compile.name = fields.text("co_name").or(compile.name.take());
     compile.file = fields.text("co_filename").or(compile.file.take());
     compile.line = fields.int("co_firstlineno").or(compile.line);
@@ -413,8 +419,8 @@ fn take_metrics(compile: &mut Compile, at: usize, fields: &Fields<'_>, breaks: &
     }
     for reason in fields.texts("restart_reasons").unwrap_or_default() {
         let kind = FailureKind::Restart;
-        let place = breaks.iter().find(|b| !b.reason.is_empty() && reason.starts_with(&b.reason));
-        let place = place.and_then(|b| b.place.as_ref()).map(|place| (place.file.clone(), place.line));
+        let place = breaks.iter().find(|(broke, _)| !broke.is_empty() && reason.starts_with(broke));
+        let place = place.and_then(|(_, place)| place.as_ref()).map(|place| (place.file.clone(), place.line));
         compile.failures.push(Failure { kind, error: None, reason, place, record: at });
     }
     // PyTorch writes both or none. Either of them says that it failed, whatever became of the other.
