@@ -14,12 +14,13 @@ from fasttl._display import printable
 from fasttl._inputs import THREADS_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from click.shell_completion import CompletionItem
 
     from fasttl._options import Progress
     from fasttl.exceptions import FasttlError
+    from fasttl.trace import Trace
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -177,6 +178,28 @@ def input_options(command: Function) -> Function:
         ),
     ]
     return functools.reduce(lambda function, decorate: decorate(function), reversed(decorators), command)
+
+
+def read_trace(  # noqa: PLR0913 - the inputs of one command, all by keyword
+    paths: Sequence[str],
+    *,
+    latest: bool,
+    ranks: list[int | None] | None = None,
+    threads: int | None,
+    max_unpacked: int | None,
+    verify: bool = True,
+) -> Trace:
+    """Load what the common options of a command name, with a bar on stderr; no path stands for ``$TORCH_TRACE``."""
+    with progress_bar("Reading") as progress:
+        return fasttl.load(
+            paths or None,
+            latest=latest,
+            ranks=ranks,
+            verify=verify,
+            threads=threads,
+            max_unpacked=max_unpacked,
+            progress=progress,
+        )
 
 
 @contextmanager

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-import fasttl
 from fasttl._diff import MIN_SECONDS, MIN_SHARE, SHOWN_ROWS, Chosen, Diff, compare
 from fasttl._display import count_text
-from fasttl.cli._common import EXIT_MATCHED, QuickCommand, progress_bar, read_size, threads_option
+from fasttl.cli._common import EXIT_MATCHED, QuickCommand, read_size, read_trace, threads_option
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, show
 
@@ -154,12 +153,8 @@ def diff(  # noqa: PLR0913 - one parameter for each flag
     if len(paths) < MOST_PATHS and selections[0] == selections[1]:
         message = "nothing to compare: give a second path, or --ranks, --compiles, or --a and --b"
         raise click.UsageError(message)
-    traces = []
-    for path in paths or (None,):
-        with progress_bar("Reading") as progress:
-            traces.append(
-                fasttl.load(path, latest=latest, threads=threads, max_unpacked=max_unpacked, progress=progress)
-            )
+    named = [[path] for path in paths] or [[]]
+    traces = [read_trace(one, latest=latest, threads=threads, max_unpacked=max_unpacked) for one in named]
     sides = [_side(trace, text) for trace, text in zip((traces[0], traces[-1]), selections, strict=True)]
     found = compare(*sides, aspects=aspects or None, min_seconds=min_seconds, min_share=min_share)
     if layout == "text":

@@ -6,8 +6,7 @@ import os
 
 import click
 
-import fasttl
-from fasttl.cli._common import QuickCommand, input_options, progress_bar
+from fasttl.cli._common import QuickCommand, input_options, read_trace
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import Section, show
 
@@ -67,15 +66,7 @@ def explain(  # noqa: PLR0913 - one parameter for each flag
     if not paths or os.path.lexists(paths[-1]):
         message = "no compile id: give it as the last word, such as 0/1"
         raise click.UsageError(message)
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths[:-1] or None,
-            latest=latest,
-            ranks=ranks,
-            threads=threads,
-            max_unpacked=max_unpacked,
-            progress=progress,
-        )
+    trace = read_trace(paths[:-1], latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked)
     found = trace.explain(paths[-1], rank=rank, file=file)
     if layout == "text":
         click.echo(found.text())

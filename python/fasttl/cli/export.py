@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-import fasttl
 from fasttl._display import count_text
-from fasttl.cli._common import QuickCommand, input_options, progress_bar
+from fasttl.cli._common import QuickCommand, input_options, read_trace
 from fasttl.cli._output import Section, show
 from fasttl.queries.export import FORMATS, Exported
 from fasttl.queries.export import export as write
@@ -49,10 +48,7 @@ def export(  # noqa: PLR0913 - one parameter for each flag
 ) -> int:
     """Write the files, say how many, and give the exit status."""
     names = None if tables is None else [name.strip() for name in tables.split(",") if name.strip()]
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths or None, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked, progress=progress
-        )
+    trace = read_trace(paths, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked)
     done = write(trace, out, layout=layout, tables=names, overwrite=overwrite)
     show([Section("tables", f"{count_text(len(done), 'table')} in {out}", Exported._fields, done)], "table")
     return 0

@@ -9,7 +9,7 @@ import click
 
 import fasttl
 from fasttl._display import count_text, printable, printable_lines
-from fasttl.cli._common import QuickCommand, input_options, note, progress_bar, read_ranks, warn
+from fasttl.cli._common import QuickCommand, input_options, note, read_ranks, read_trace, warn
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, show
 from fasttl.queries.extract import Wanted, find_artifacts, write_files
@@ -78,15 +78,8 @@ def extract(  # noqa: PLR0913 - one parameter for each flag
     layout: str,
 ) -> int:
     """Write what fits, and give the exit status."""
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths or None,
-            latest=latest,
-            ranks=rank if ranks is None else ranks,
-            threads=threads,
-            max_unpacked=max_unpacked,
-            progress=progress,
-        )
+    read = rank if ranks is None else ranks
+    trace = read_trace(paths, latest=latest, ranks=read, threads=threads, max_unpacked=max_unpacked)
     rows = find_artifacts(trace, Wanted(kinds, names, compile_id, rank, md5))
     if only_list:
         show([frame_section("artifacts", count_text(rows.height, "artifact"), rows.select(LIST_COLUMNS))], layout)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-import fasttl
 from fasttl._core import finding_kinds
 from fasttl._display import count_text, printable
-from fasttl.cli._common import EXIT_MATCHED, QuickCommand, input_options, note, progress_bar
+from fasttl.cli._common import EXIT_MATCHED, QuickCommand, input_options, note, read_trace
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, show
 
@@ -78,10 +77,7 @@ def findings(  # noqa: PLR0913 - one parameter for each flag
     layout: str,
 ) -> int:
     """Print the findings, and give the exit status."""
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths or None, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked, progress=progress
-        )
+    trace = read_trace(paths, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked)
     found = trace.findings
     if kinds:
         found = found.filter(found["kind"].cast(str).is_in(kinds))

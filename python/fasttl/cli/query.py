@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-import fasttl
 from fasttl._display import count_text
-from fasttl.cli._common import QuickCommand, input_options, note, progress_bar
+from fasttl.cli._common import QuickCommand, input_options, note, read_trace
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, Section, show
 from fasttl.queries.sql import run_file, sql
@@ -67,10 +66,7 @@ def query(  # noqa: PLR0913 - one parameter for each flag
 ) -> int:
     """Print the rows, and give the exit status."""
     paths, text = _what_to_run(paths, text, file, tables=tables)
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths or None, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked, progress=progress
-        )
+    trace = read_trace(paths, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked)
     if tables:
         show(describe_tables(trace, one=layout == "csv"), layout)
         return 0

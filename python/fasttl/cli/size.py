@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-import fasttl
 from fasttl._display import count_text
-from fasttl.cli._common import QuickCommand, input_options, progress_bar
+from fasttl.cli._common import QuickCommand, input_options, read_trace
 from fasttl.cli._frames import frame_section
 from fasttl.cli._output import FORMATS, Section, show
 from fasttl.queries.size import GROUPS, Totals, sizes, totals
@@ -45,17 +44,8 @@ def size(  # noqa: PLR0913 - one parameter for each flag
     layout: str,
 ) -> int:
     """Print the sizes, and give the exit status."""
-    with progress_bar("Reading") as progress:
-        trace = fasttl.load(
-            paths or None,
-            latest=latest,
-            ranks=ranks,
-            # Sizes do not depend on whether payloads are what they were.
-            verify=False,
-            threads=threads,
-            max_unpacked=max_unpacked,
-            progress=progress,
-        )
+    # Sizes do not depend on whether payloads are what they were.
+    trace = read_trace(paths, latest=latest, ranks=ranks, threads=threads, max_unpacked=max_unpacked, verify=False)
     found = totals(trace)
     sections = [frame_section("sizes", f"By {by}", sizes(trace, by))]
     if layout != "csv":

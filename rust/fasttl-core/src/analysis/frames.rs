@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
-use super::compiles::{CodeRef, Compile, FailureKind, compiles};
+use super::compiles::{CodeRef, Compile, Compiles, FailureKind};
+use super::of_logs::{OfLog, of_logs};
 use super::places::places;
 use crate::error::Result;
-use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
+use crate::tables::{Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
 
 pub(super) const FRAMES: TableDef =
@@ -21,17 +20,16 @@ struct FrameRow<'t> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let of_log = |(file, log): (usize, &'_ Log)| {
-        let view = log.view()?;
-        let metrics = MetricRecords::new(&log.index, &view);
-        let row = |compile: Compile| (file, user_stack(trace, log, &compile), compile);
-        Ok(compiles(trace, log, &view, &metrics).into_list().into_iter().map(row).collect::<Vec<_>>())
+    let with_stacks = |of: OfLog<'_>, compiles: Compiles| {
+        let row = |compile: Compile| (user_stack(trace, of.log, &compile), compile);
+        compiles.into_list().into_iter().map(row).collect::<Vec<_>>()
     };
-    let of_logs = trace.logs.par_iter().enumerate().map(of_log).collect::<Result<Vec<_>>>()?;
-    let row = |(file, user_stack, compile)| {
-        Some(FrameRow { file: u32::try_from(file).ok()?, log: trace.logs.get(file)?, compile, user_stack })
-    };
-    let rows: Vec<FrameRow<'_>> = of_logs.into_iter().flatten().filter_map(row).collect();
+    let rows: Vec<FrameRow<'_>> = of_logs(trace, with_stacks)?
+        .into_iter()
+        .flat_map(|(file, log, compiles)| {
+            compiles.into_iter().map(move |(user_stack, compile)| FrameRow { file, log, compile, user_stack })
+        })
+        .collect();
     let builder = compile_key(TableBuilder::new(&rows), |r| (r.file, r.log, &r.compile)).i64(
         "attempts",
         "Tries: 1 and one for each restart.",

@@ -5,17 +5,17 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::compiles::{CacheState, Compile, Failure, FailureKind, compiles};
+use super::compiles::{CacheState, Compile, Failure, FailureKind};
 use super::frames::compile_key;
+use super::of_logs::{OfLog, of_logs};
 use super::versions::versions;
 use crate::error::Result;
 use crate::format::compile_id::CompileId;
 use crate::format::kind::Kind;
 use crate::index::KindId;
-use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
+use crate::tables::{Table, TableBuilder, TableDef};
 use crate::trace::{Log, LogState, Trace};
 
 pub(super) const MISSING: TableDef =
@@ -197,14 +197,11 @@ fn present(log: &Log) -> FxHashMap<(u32, CompileId), FxHashSet<&str>> {
 /// What each compile of a log lacks: its number, the name, the reason.
 type Lacks = Vec<(usize, &'static str, &'static str)>;
 
-fn of_log(trace: &Trace, log: &Log) -> Result<(Vec<Compile>, Lacks)> {
-    let view = log.view()?;
-    let metrics = MetricRecords::new(&log.index, &view);
+fn lacks(OfLog { log, bytes, .. }: OfLog<'_>, compiles: &[Compile]) -> Lacks {
     let present = present(log);
     let none = FxHashSet::default();
-    let compiles = compiles(trace, log, &view, &metrics).into_list();
     let exports = log.index.records.iter().any(|r| r.kind.is(Kind::Export) || r.kind.is(Kind::ExportedProgram));
-    let release = release(versions(log, &view).pytorch.as_deref()).unwrap_or(OLDEST);
+    let release = release(versions(log, bytes).pytorch.as_deref()).unwrap_or(OLDEST);
     let mut lacks = Vec::new();
     // What only ran was compiled elsewhere.
     for (at, compile) in compiles.iter().enumerate().filter(|(_, compile)| compile.was_compiled()) {
@@ -213,7 +210,7 @@ fn of_log(trace: &Trace, log: &Log) -> Result<(Vec<Compile>, Lacks)> {
         let missing = RULES.iter().filter(|(name, since, _)| *since <= release && !known.has(name));
         lacks.extend(missing.filter_map(|(name, _, rule)| Some((at, *name, rule(&known)?))));
     }
-    Ok((compiles, lacks))
+    lacks
 }
 
 /// The `n` of a version `2.n…`.
@@ -226,12 +223,12 @@ fn release(version: Option<&str>) -> Option<u32> {
 }
 
 fn build(trace: &Trace) -> Result<Table> {
-    let found = trace.logs.par_iter().map(|log| of_log(trace, log)).collect::<Result<Vec<_>>>()?;
-    let logs = (0..).zip(&trace.logs).zip(&found);
-    let rows: Vec<MissingRow<'_>> = logs
-        .flat_map(|((file, log), (compiles, lacks))| {
+    let found = of_logs(trace, |of, compiles| (lacks(of, &compiles), compiles))?;
+    let rows: Vec<MissingRow<'_>> = found
+        .iter()
+        .flat_map(|(file, log, (lacks, compiles))| {
             let row = move |&(at, name, reason): &(usize, &'static str, &'static str)| {
-                Some(MissingRow { file, log, compile: compiles.get(at)?, name, reason })
+                Some(MissingRow { file: *file, log, compile: compiles.get_at(at)?, name, reason })
             };
             lacks.iter().filter_map(row)
         })

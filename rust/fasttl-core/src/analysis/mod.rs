@@ -17,6 +17,7 @@ mod frames;
 pub mod graphs;
 mod guards;
 mod missing;
+mod of_logs;
 pub mod parts;
 mod phases;
 mod places;

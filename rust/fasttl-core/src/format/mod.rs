@@ -26,5 +26,6 @@ pub mod prefix;
 mod python;
 pub mod recompile_reason;
 pub mod strict;
+pub(crate) mod text;
 pub mod time;
 mod vectors;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::breaks::{Break, BreakKey, each_break};
-use super::groups::{EVIDENCE, Groups, Spread, sum};
+use super::groups::{Groups, Spread, append, sum};
 use super::{GROUPS, OfLog, Shown, Texts, of_logs};
 use crate::analysis::compiles::{Compiles, FailureKind};
 use crate::error::Result;
@@ -43,7 +43,7 @@ impl BreakGroup {
         self.count += other.count;
         self.compiles += other.compiles;
         self.lost_s = sum(self.lost_s, other.lost_s);
-        self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
+        append(&mut self.evidence, other.evidence);
         self.spread.merge(other.spread);
     }
 }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::{OfLog, advice, cut, of_logs, short_place};
+use super::{OfLog, advice, of_logs, short_place};
 use crate::analysis::compiles::{Compile, Compiles, FailureKind};
 use crate::analysis::frames::code;
 use crate::error::Result;
 use crate::format::code_place::{CodePlace, Owner, innermost_own};
 use crate::format::graph_break::{GraphBreak, is_other_restart, parse};
 use crate::format::recompile_reason::blank;
+use crate::format::text::shorten;
 use crate::tables::{Row, Table, TableBuilder, TableDef, compile_columns};
 use crate::trace::{Log, Trace};
 
@@ -54,17 +55,17 @@ impl Break {
         const WORDS: usize = 300;
         const HINTS: usize = 1000;
         let said = &mut self.said;
-        said.reason = cut(&said.reason, WORDS);
+        said.reason = shorten(&said.reason, WORDS);
         let mut room = HINTS;
         for hint in &mut said.hints {
-            *hint = cut(hint, room);
+            *hint = shorten(hint, room);
             room = room.saturating_sub(hint.chars().count());
         }
         said.hints.retain(|hint| hint.chars().count() > 1);
         (said.explanation, said.context, said.while_tracing, said.url) = (None, None, None, None);
         said.stack = Vec::new();
         said.place = said.place.as_ref().map(short_place);
-        self.own = self.own.take().map(|(place, code)| (short_place(&place), code.map(|code| cut(&code, WORDS))));
+        self.own = self.own.take().map(|(place, code)| (short_place(&place), code.map(|code| shorten(&code, WORDS))));
     }
 
     /// What to try.

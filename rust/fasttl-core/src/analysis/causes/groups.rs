@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::format::compile_id::CompileId;
 
 /// Most records of a group that are kept as evidence.
-pub(crate) const EVIDENCE: usize = 100;
+const EVIDENCE: usize = 100;
 /// Most compile ids of a group that are kept.
 const IDS: usize = 100;
 
@@ -120,6 +120,11 @@ pub(super) fn insert(list: &mut Vec<i32>, value: i32) {
     if let Err(at) = list.binary_search(&value) {
         list.insert(at, value);
     }
+}
+
+/// Adds further evidence, as far as there is room.
+pub(crate) fn append(evidence: &mut Vec<Shown>, more: Vec<Shown>) {
+    evidence.extend(more.into_iter().take(EVIDENCE.saturating_sub(evidence.len())));
 }
 
 /// The sum of what is known.

@@ -17,19 +17,18 @@ pub(super) use recompiles::RECOMPILES;
 
 pub(crate) use break_groups::{BreakGroup, break_groups};
 pub(crate) use groups::Shown;
-pub(crate) use groups::{EVIDENCE, Groups, Spread, sum};
+pub(crate) use groups::{Groups, Spread, append, sum};
 pub(crate) use recompile_groups::{GroupKey, RecompileGroup, recompile_groups};
 
 use std::hash::Hash;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::compiles::{CodeRef, Compile, Compiles, compiles};
-use crate::error::Result;
+pub(crate) use super::of_logs::{OfLog, of_logs};
+
+use super::compiles::{CodeRef, Compile, Compiles};
 use crate::format::code_place::CodePlace;
-use crate::tables::MetricRecords;
-use crate::trace::{Log, Trace};
+use crate::format::text::shorten;
 
 /// How much of the texts of a log is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,27 +44,6 @@ impl Texts {
     fn room<K: Eq + Hash, G>(self, groups: Groups<K, G>) -> Groups<K, G> {
         groups.at_most(if self == Self::Whole { usize::MAX } else { GROUPS })
     }
-}
-
-/// A text up to as many characters as sentences show.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-/// A log, its number, and what it is read by.
-#[derive(Clone, Copy)]
-pub(crate) struct OfLog<'a> {
-    /// Number of the log: the column `file`.
-    pub(crate) file: u32,
-    /// The log.
-    pub(crate) log: &'a Log,
-    /// Its bytes.
-    pub(crate) bytes: &'a [u8],
-    /// Its metrics records.
-    pub(crate) metrics: &'a MetricRecords<'a>,
 }
 
 impl OfLog<'_> {
@@ -84,13 +62,13 @@ const NAME: usize = 300;
 
 /// Code as sentences show it.
 pub(crate) fn short_code((name, file, line): Code) -> Code {
-    (name.map(|name| cut(&name, NAME)), file.map(|file| cut(&file, NAME)), line)
+    (name.map(|name| shorten(&name, NAME)), file.map(|file| shorten(&file, NAME)), line)
 }
 
 /// A place as sentences show it.
 pub(crate) fn short_place(place: &CodePlace) -> CodePlace {
-    let function = place.function.as_ref().map(|function| cut(function, NAME));
-    CodePlace { file: cut(&place.file, NAME), line: place.line, function }
+    let function = place.function.as_ref().map(|function| shorten(function, NAME));
+    CodePlace { file: shorten(&place.file, NAME), line: place.line, function }
 }
 
 /// Function, file and first line of what was compiled.
@@ -124,19 +102,4 @@ impl FrameCodes<'_> {
         let named = if compile.name.is_some() { Some(compile) } else { self.0.get(&frame_key(compile)).copied() };
         named.unwrap_or(compile).code_owned()
     }
-}
-
-/// What `read` makes of each log and its compiles, side by side, each with the log and its number.
-pub(crate) fn of_logs<T: Send>(
-    trace: &Trace,
-    read: impl Fn(OfLog<'_>, Compiles) -> T + Sync,
-) -> Result<Vec<(u32, &Log, T)>> {
-    let numbered: Vec<(u32, &Log)> = (0..).zip(&trace.logs).collect();
-    let of_log = |&(file, log): &(u32, &Log)| {
-        let view = log.view()?;
-        let metrics = &MetricRecords::new(&log.index, &view);
-        Ok(read(OfLog { file, log, bytes: &view, metrics }, compiles(trace, log, &view, metrics)))
-    };
-    let found = numbered.par_iter().map(of_log).collect::<Result<Vec<_>>>()?;
-    Ok(numbered.into_iter().zip(found).map(|((file, log), found)| (file, log, found)).collect())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::groups::{EVIDENCE, Groups, Spread, sum};
+use super::groups::{Groups, Spread, append, sum};
 use super::recompiles::{Recompile, recompiles};
 use super::{Code, GROUPS, OfLog, Shown, Texts, advice, of_logs};
 use crate::analysis::compiles::Compiles;
@@ -97,7 +97,7 @@ impl RecompileGroup {
                 }
             }
         }
-        self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
+        append(&mut self.evidence, other.evidence);
         self.spread.merge(other.spread);
     }
 

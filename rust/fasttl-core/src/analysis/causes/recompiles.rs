@@ -7,13 +7,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{
-    Code, FrameKey, OfLog, Texts, advice, code_ref, cut, frame_codes, frame_key, of_logs, short_code, short_place, sum,
+    Code, FrameKey, OfLog, Texts, advice, code_ref, frame_codes, frame_key, of_logs, short_code, short_place, sum,
 };
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::frames::{code, compile_key};
 use crate::error::Result;
 use crate::format::guards::{Guard, parse};
 use crate::format::recompile_reason::{Cause, Reason, plain, reasons, texts};
+use crate::format::text::shorten;
 use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
 use crate::trace::{Log, Trace};
 
@@ -126,7 +127,7 @@ fn one(of: OfLog<'_>, (at, compile): (usize, &Compile), keep: Texts) -> Option<R
     let mut found: Vec<Reason> = texts.iter().take(ENTRIES).flat_map(|text| reasons(text)).collect();
     if keep == Texts::Short {
         texts = Vec::new();
-        found.iter_mut().for_each(shorten);
+        found.iter_mut().for_each(shorten_reason);
     }
     let cost_s = sum(compile.phases.frame_s, compile.phases.backward_s);
     let refused = compile.limit_hit;
@@ -135,12 +136,12 @@ fn one(of: OfLog<'_>, (at, compile): (usize, &Compile), keep: Texts) -> Option<R
 }
 
 /// Leaves what a sentence shows of the texts of a reason.
-fn shorten(reason: &mut Reason) {
+fn shorten_reason(reason: &mut Reason) {
     const WORDS: usize = 300;
-    reason.guard = cut(&reason.guard, WORDS);
-    reason.pattern = cut(&reason.pattern, WORDS);
+    reason.guard = shorten(&reason.guard, WORDS);
+    reason.pattern = shorten(&reason.pattern, WORDS);
     for text in [&mut reason.source, &mut reason.expected, &mut reason.actual, &mut reason.code, &mut reason.hint] {
-        *text = text.as_ref().map(|text| cut(text, WORDS));
+        *text = text.as_ref().map(|text| shorten(text, WORDS));
     }
     reason.place = reason.place.as_ref().map(short_place);
 }

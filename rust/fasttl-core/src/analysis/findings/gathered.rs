@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use crate::analysis::cache::{LookUp, bypass_reason, look_ups};
 use crate::analysis::causes::failures::{Event, FailureFact, failures};
 use crate::analysis::causes::{
-    BreakGroup, Code, EVIDENCE, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, break_groups,
-    breaks, cut, recompile_groups, short_code, short_place, sum,
+    BreakGroup, Code, GROUPS, GroupKey, Groups, OfLog, RecompileGroup, Shown, Spread, Texts, append, break_groups,
+    breaks, recompile_groups, short_code, short_place, sum,
 };
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::findings::words::{failure_words, without_temporary};
@@ -14,6 +14,7 @@ use crate::analysis::parts::Parts;
 use crate::format::code_place::CodePlace;
 use crate::format::compile_id::CompileId;
 use crate::format::recompile_reason::blank;
+use crate::format::text::shorten;
 use crate::index::Severity;
 use crate::tables::MetricRecords;
 use crate::trace::{Log, LogState};
@@ -47,7 +48,7 @@ impl<K> Group<K> {
                 self.codes.push(code);
             }
         }
-        self.evidence.extend(other.evidence.into_iter().take(EVIDENCE.saturating_sub(self.evidence.len())));
+        append(&mut self.evidence, other.evidence);
     }
 }
 
@@ -210,15 +211,15 @@ impl Gathered {
             let message = failure_words(&fact.reason);
             let key = FailureKey {
                 is_backward: fact.event == Event::Backward,
-                error: fact.error.as_deref().map(|error| cut(error, WORDS)),
-                message: cut(&blank(&without_temporary(&message)), WORDS),
+                error: fact.error.as_deref().map(|error| shorten(error, WORDS)),
+                message: shorten(&blank(&without_temporary(&message)), WORDS),
                 fell_back: fact.event == Event::Failure && fell_back.contains(&fact.compile),
                 own: fact.own.as_ref().map(short_place),
                 has_reproducer: compile.has_reproducer,
             };
             let group = of.group(key, fact.lost_s, Some(compile), of.record(Some(fact.record)));
             self.failures.add(Group {
-                example: Some(cut(&message, WORDS)),
+                example: Some(shorten(&message, WORDS)),
                 codes: vec![short_code(fact.code.clone())],
                 ..group
             });
@@ -237,7 +238,7 @@ impl Gathered {
             ));
         }
         if let Some(reason) = &compile.cudagraph_skip {
-            let group = of.group(cut(reason, WORDS), None, Some(compile), of.record(measured));
+            let group = of.group(shorten(reason, WORDS), None, Some(compile), of.record(measured));
             self.cudagraphs.add(group);
         }
         if compile.guards.is_some_and(|guards| guards >= super::guards::MANY) {
@@ -289,7 +290,7 @@ impl Gathered {
         for problem in &of.log.index.problems {
             if problem.kind.severity() == Severity::Error {
                 let group = of.group(problem.kind.name(), None, None, of.byte(problem.offset));
-                self.problems.add(Group { example: Some(cut(&problem.detail, WORDS)), ..group });
+                self.problems.add(Group { example: Some(shorten(&problem.detail, WORDS)), ..group });
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::format::code_place::{CodePlace, file_name};
 use crate::format::graph_break;
+use crate::format::text::shorten;
 
 /// `84 s`, `2.4 s`, `0.31 s`.
 pub(super) fn seconds(seconds: f64) -> String {
@@ -64,12 +65,7 @@ pub(super) fn at(place_of: &CodePlace) -> String {
 
 /// A text cut to what a sentence holds, on one line.
 pub(super) fn short(text: &str) -> String {
-    const MOST: usize = 160;
-    let line = text.trim().lines().next().unwrap_or_default().trim_end();
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
+    shorten(text.trim().lines().next().unwrap_or_default().trim_end(), 160)
 }
 
 /// The words of an error's message that say what went wrong: its first line, and the next where that only leads up to

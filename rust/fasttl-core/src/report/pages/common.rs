@@ -11,6 +11,7 @@ use crate::analysis::parts::Parts;
 use crate::format::catalogue;
 use crate::format::compile_id::CompileId;
 use crate::format::frame::{Frame, is_framework};
+pub(crate) use crate::format::text::shorten;
 use crate::format::time::iso;
 use crate::index::{KindId, ParserProblem, Record};
 use crate::report::html::Markup;
@@ -255,14 +256,6 @@ pub(crate) fn place(compile: &Compile) -> String {
 /// Address of a path that stands below the page.
 pub(crate) fn link_to(path: &RelPath, depth: usize) -> String {
     format!("{}{}", "../".repeat(depth), path.href())
-}
-
-/// The first `most` characters of a text, with a mark where it goes on.
-pub(crate) fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
 }
 
 /// A text of at most so many bytes, with its size where it goes on.
