@@ -9,10 +9,12 @@ mod collectives;
 mod compiles;
 mod exec_order;
 mod facts;
+mod last_thing;
 mod parity;
 mod runtimes;
 mod spots;
 mod tables;
+mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
