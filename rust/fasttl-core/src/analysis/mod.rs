@@ -67,6 +67,8 @@ pub const TABLES: &[TableDef] = &{
         symbols::SYMBOLS,
         ranks::DIAGNOSTICS,
         ranks::DIVERGENCE,
+        ranks::SKEW,
+        ranks::RANKS,
         strings,
         stacks,
     ]

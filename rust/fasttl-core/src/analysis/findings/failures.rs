@@ -2,13 +2,13 @@
 
 use super::gathered::{FailureKey, Group};
 use super::words::{at, code, ends, few, on_ranks, seconds, short, times};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 use crate::analysis::causes::advice;
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "failed compiles", about: "A compile ended with an error, and which.", find };
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     gathered.failures.iter().map(finding).collect()
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::tally::{Tally, tally};
+use super::timing::{CompileTime, LogTime, timing};
 use crate::analysis::cache::look_ups;
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::exec_order::{Recording, recordings};
@@ -104,6 +106,8 @@ pub struct CompileFact {
     pub code: Option<Arc<str>>,
     /// Whether the log ends before it did.
     pub unfinished: bool,
+    /// When it was worked on.
+    pub time: CompileTime,
     /// Its graphs, in order.
     pub graphs: Vec<GraphFact>,
     /// Answers of the caches, in order.
@@ -125,6 +129,10 @@ pub struct Facts {
     pub recordings: Vec<Recording>,
     /// Collectives of records that belong to no compile of a frame, by what ids they have.
     pub loose: BTreeMap<Key, Vec<ScheduleFact>>,
+    /// When the compiler was at work, and on what last.
+    pub time: LogTime,
+    /// What it is counted for.
+    pub tally: Tally,
     /// Whether records of the log are lost, or it ends in the middle of something: what is missing in it may have
     /// been there.
     pub incomplete: bool,
@@ -140,21 +148,25 @@ pub(crate) fn facts(
 ) -> Facts {
     let mut facts = Facts { recordings: recordings(log, bytes), ..Facts::default() };
     // A log may hold records of another rank, too; and what only ran is no compile.
-    let own = |compile: &&Compile| {
+    let own = |compile: &Compile| {
         let rank = log.index.records.get(compile.first).and_then(|r| r.rank);
         (rank.is_none() || rank == log.index.rank) && compile.was_compiled()
     };
+    facts.time = timing(log, bytes, compiles);
     let all: Vec<(Key, CompileFact)> = compiles
         .par_iter()
-        .filter(own)
-        .map(|compile| ((compile.generation, compile.id), of_compile(log, bytes, compile, texts)))
+        .zip(&facts.time.compiles)
+        .filter(|(compile, _)| own(compile))
+        .map(|(compile, time)| ((compile.generation, compile.id), of_compile((log, bytes), compile, *time, texts)))
         .collect();
     facts.compiles.extend(all);
     let lost = |p: &Problem| matches!(p.kind, ProblemKind::BadJson | ProblemKind::TornRecord | ProblemKind::CutShort);
     let unfinished = facts.compiles.values().any(|c| c.unfinished);
     facts.incomplete = log.state != LogState::Complete || unfinished || log.index.problems.iter().any(lost);
     let mut answers: BTreeMap<Key, (String, usize)> = BTreeMap::new();
-    for found in look_ups(log, bytes, parts) {
+    let look_ups = look_ups(log, bytes, parts);
+    facts.tally = tally(log, bytes, compiles, &look_ups);
+    for found in look_ups {
         let (text, _) = answers.entry(found.key).or_insert_with(|| (String::new(), found.record));
         let comma = if text.is_empty() { "" } else { ", " };
         *text += &format!("{comma}{} {}", found.layer, found.state);
@@ -208,7 +220,7 @@ fn add_schedules(facts: &mut Facts, log: &Log, bytes: &[u8], parts: &Parts, text
     }
 }
 
-fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> CompileFact {
+fn of_compile((log, bytes): (&Log, &[u8]), compile: &Compile, time: CompileTime, texts: &Texts) -> CompileFact {
     let record = |at: usize| log.index.records.get(at);
     let reasons = compile.reasons().and_then(|at| {
         let text = log.index.payload(record(at).filter(|r| r.payload.is_whole())?, bytes).text();
@@ -223,6 +235,7 @@ fn of_compile(log: &Log, bytes: &[u8], compile: &Compile, texts: &Texts) -> Comp
         first: compile.first,
         code,
         unfinished: compile.unfinished,
+        time,
         graphs: graphs(log, bytes, compile, texts),
         cache: None,
         reasons,

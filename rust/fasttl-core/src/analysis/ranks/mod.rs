@@ -11,9 +11,13 @@ mod exec_order;
 mod facts;
 mod last_thing;
 mod parity;
+mod rank_table;
 mod runtimes;
+mod skew;
 mod spots;
+mod standing;
 mod tables;
+mod tally;
 mod timing;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +27,13 @@ use rayon::prelude::*;
 pub use cells::{Difference, Group, Unjudged, rank_list};
 pub(crate) use facts::facts;
 pub use facts::{Facts, Key, ScheduleFact, Texts};
-pub(super) use tables::{DIAGNOSTICS, DIVERGENCE};
+pub use last_thing::{LastCompile, LastThing, OpenStep};
+pub(crate) use skew::shown;
+pub use skew::{Skew, SkewOptions};
+pub use standing::{Last, LastState, RankState, Standing};
+pub(super) use tables::{DIAGNOSTICS, DIVERGENCE, RANKS, SKEW};
+pub use tally::Tally;
+pub use timing::{Clock, CompileTime, LogTime};
 
 use crate::trace::{Log, LogState, Trace};
 use parity::Subject;
@@ -129,6 +139,10 @@ pub struct Comparison {
     pub missing: Vec<i32>,
     /// The results, the peer's seven diagnostics among them.
     pub diagnostics: Vec<Diagnostic>,
+    /// How long the ranks took for each compile.
+    pub skews: Vec<Skew>,
+    /// How each rank stands, those without a log included.
+    pub standings: Vec<Standing>,
 }
 
 impl Comparison {
@@ -152,7 +166,9 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
         .filter(|(at, _)| compared.is_empty() || compared.contains(at))
         .map(|(log, (of, facts))| Subject { log, rank: of.rank, name: of.name(), facts })
         .collect();
-    let missing = missing(trace);
+    let expected = standing::expected(trace, &members);
+    let present: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
+    let missing: Vec<i32> = expected.difference(&present).copied().collect();
     let mut ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
     ranks.sort_unstable();
     let aspects: [&(dyn Fn() -> Diagnostic + Sync); 9] = [
@@ -182,17 +198,25 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
             diagnostic.sentence += &format!(" Of {} nothing is known.", rank_list(&ranks));
         }
     }
-    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, missing, diagnostics }
+    let differences: Vec<Difference> = diagnostics.iter().flat_map(|d| d.differences.clone()).collect();
+    let standings = standing::standings(trace, (&members, &left_out), &differences);
+    let skews = skews(&members);
+    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, missing, diagnostics, skews, standings }
 }
 
-fn missing(trace: &Trace) -> Vec<i32> {
-    if trace.some_ranks {
-        return Vec::new();
-    }
-    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
-    // A hostile number must not make a list of two billion.
-    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
-    (0..highest).filter(|rank| !ranks.contains(rank)).collect()
+/// The times of each compile over all ranks.
+fn skews(members: &[Member<'_>]) -> Vec<Skew> {
+    let keys: BTreeSet<Key> = members.iter().flat_map(|m| m.facts.compiles.keys().copied()).collect();
+    let of = |key: &Key| {
+        let sample = |m: &Member<'_>| {
+            let compile = m.facts.compiles.get(key)?;
+            Some(skew::Sample { rank: m.rank, log: m.log, record: compile.first, time: compile.time })
+        };
+        let samples: Vec<skew::Sample> = members.iter().filter_map(sample).collect();
+        let code = members.iter().find_map(|m| m.facts.compiles.get(key)?.code.as_deref());
+        skew::skew(*key, (code.map(str::to_owned), None, None), &samples)
+    };
+    keys.iter().collect::<Vec<_>>().into_par_iter().map(of).collect()
 }
 
 /// The log of the newest start of a rank. Logs stand by rank and time, so that it is the last, but for processes that

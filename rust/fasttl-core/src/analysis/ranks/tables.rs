@@ -16,8 +16,14 @@ pub(in crate::analysis) const DIAGNOSTICS: TableDef =
 pub(in crate::analysis) const DIVERGENCE: TableDef =
     TableDef { name: "divergence", about: "a place at which ranks differ", build: divergence };
 
+pub(in crate::analysis) const SKEW: TableDef =
+    TableDef { name: "skew", about: "a compile, and how long the ranks took for it", build: skew };
+
+pub(in crate::analysis) const RANKS: TableDef =
+    TableDef { name: "ranks", about: "a rank of the job, and how it stands", build: ranks };
+
 /// Gathers the facts of all logs and compares them.
-fn comparison(trace: &Trace) -> Result<Comparison> {
+pub(crate) fn comparison(trace: &Trace) -> Result<Comparison> {
     let texts = Texts::default();
     let mut all: Vec<Facts> = Vec::new();
     for log in &trace.logs {
@@ -27,6 +33,14 @@ fn comparison(trace: &Trace) -> Result<Comparison> {
         all.push(facts(log, &view, (&compiles, &parts, &runtimes(log, &view, &parts)), &texts));
     }
     Ok(compare(trace, &all))
+}
+
+fn skew(trace: &Trace) -> Result<Table> {
+    super::skew::table(trace, &comparison(trace)?.skews)
+}
+
+fn ranks(trace: &Trace) -> Result<Table> {
+    super::rank_table::table(&comparison(trace)?.standings)
 }
 
 fn diagnostics(trace: &Trace) -> Result<Table> {
