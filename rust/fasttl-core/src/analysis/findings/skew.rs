@@ -20,6 +20,9 @@ const ADVICE: &str = "Compare the slow rank with another: fasttl diff PATH --ran
 /// Findings of this kind; the rest are counted.
 const TOLD: usize = 20;
 
+/// From when on it is said that others waited.
+const WAITED_S: f64 = 1.0;
+
 /// Rows of evidence.
 const ROWS: usize = 100;
 
@@ -64,7 +67,7 @@ fn finding(job: JobSeen<'_>, ranks: &[i32], skews: &[&Skew]) -> Finding {
             worst.key.1,
             seconds(median)
         );
-        if let Some(waited) = worst.waited_s.filter(|waited| *waited > 0.0) {
+        if let Some(waited) = worst.waited_s.filter(|waited| *waited >= WAITED_S) {
             let others = u64::from(worst.ranks).saturating_sub(1);
             sentence += &format!(
                 " {} done before that, {} in all, and likely waited.",

@@ -1,0 +1,226 @@
+//! Time between ranks: tables `skew` and `ranks`, and what findings say of slow, missing and killed ranks.
+
+use std::fmt::Write;
+
+use fasttl_core::analysis::table;
+use fasttl_core::trace::Trace;
+use tempfile::TempDir;
+
+use crate::common::cells::{cell, column};
+use crate::common::logs::{data, example, folder, loaded, record_at};
+
+/// 2026-11-29, in microseconds since 1970.
+const DAY: i64 = 1_795_910_400_000_000;
+
+/// A log of a rank whose clock goes on with what is logged.
+#[derive(Clone)]
+struct Rank {
+    rank: i32,
+    bytes: Vec<u8>,
+    /// Seconds of the day.
+    now: f64,
+}
+
+fn ids(id: &str) -> String {
+    let (frame, compile) = id.split_once('/').unwrap();
+    format!("\"frame_id\": {frame}, \"frame_compile_id\": {compile}, \"attempt\": 0")
+}
+
+impl Rank {
+    fn new(rank: i32) -> Self {
+        Self { rank, bytes: Vec::new(), now: 100.0 }
+    }
+
+    fn add(mut self, members: &str, id: &str, payload: Option<&str>) -> Self {
+        let (minutes, seconds) = ((self.now / 60.0).floor(), self.now % 60.0);
+        let time = format!("1129 {:02}:{:02}:{seconds:09.6}", (minutes / 60.0).floor(), minutes % 60.0);
+        let head = format!("{members}, \"rank\": {}, {}", self.rank, ids(id));
+        self.bytes.extend(record_at(&time, &head, payload.map(str::as_bytes)));
+        self
+    }
+
+    fn event(self, ph: &str, name: &str, id: &str) -> Self {
+        let ts = DAY as f64 + self.now * 1e6;
+        let event = format!("{{\"name\": \"{name}\", \"ts\": {ts:.1}, \"args\": {{}}, \"ph\": \"{ph}\"}}");
+        self.add("\"chromium_event\": {}", id, Some(&event))
+    }
+
+    fn wait(mut self, seconds: f64) -> Self {
+        self.now += seconds;
+        self
+    }
+
+    fn begin(self, id: &str) -> Self {
+        self.event("B", "dynamo", id).add("\"dynamo_start\": {\"stack\": []}", id, None)
+    }
+
+    /// A compile that takes so long.
+    fn compile(self, id: &str, seconds: f64) -> Self {
+        let name = format!("f{}", id.replace('/', "_"));
+        let metrics = format!(
+            "\"compilation_metrics\": {{\"co_name\": \"{name}\", \"co_filename\": \"/a/b.py\", \"co_firstlineno\": 3, \"graph_op_count\": 1, \"entire_frame_compile_time_s\": {seconds}}}"
+        );
+        self.begin(id).wait(seconds).add(&metrics, id, None).event("E", "dynamo", id)
+    }
+
+    fn artifact(self, id: &str, name: &str, payload: &str) -> Self {
+        self.add(&format!("\"artifact\": {{\"name\": \"{name}\", \"encoding\": \"string\"}}"), id, Some(payload))
+    }
+}
+
+fn job(ranks: &[Rank]) -> (TempDir, Trace) {
+    let name = |rank: i32| format!("dedicated_log_torch_trace_rank_{rank}_abcd{rank:04}.log");
+    let named: Vec<(String, &[u8])> = ranks.iter().map(|of| (name(of.rank), of.bytes.as_slice())).collect();
+    let files: Vec<(&str, &[u8])> = named.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+    let logs = folder(&files);
+    let trace = loaded(logs.path());
+    (logs, trace)
+}
+
+/// Some columns of a table, a line for each row.
+fn lines(trace: &Trace, name: &str, columns: &[&str]) -> String {
+    let found = table(trace, name).unwrap();
+    let mut text = String::new();
+    for row in 0..found.batch.num_rows() {
+        let cells: Vec<String> = columns.iter().map(|name| cell(column(&found, name), row)).collect();
+        writeln!(text, "{}", cells.join(" | ")).unwrap();
+    }
+    text
+}
+
+/// The sentences of the findings of a kind.
+fn said(trace: &Trace, kind: &str) -> Vec<String> {
+    let found = table(trace, "findings").unwrap();
+    (0..found.batch.num_rows())
+        .filter(|row| cell(column(&found, "kind"), *row) == kind)
+        .map(|row| cell(column(&found, "sentence"), row))
+        .collect()
+}
+
+const SKEW: [&str; 9] =
+    ["compile_id", "code_name", "ranks", "min_s", "median_s", "max_s", "max_rank", "start_spread_s", "waited_s"];
+
+/// Four ranks of three compiles, of which rank 2 takes so much longer for the second.
+fn slower(seconds: f64) -> Vec<Rank> {
+    let rank = |rank| {
+        let more = if rank == 2 { seconds } else { 0.0 };
+        Rank::new(rank).compile("0/0", 0.5).compile("1/0", 2.0 + more).compile("2/0", 1.0)
+    };
+    (0..4).map(rank).collect()
+}
+
+#[test]
+fn a_slow_compile_is_skew_and_no_divergence() {
+    let (_logs, trace) = job(&slower(30.0));
+    assert_eq!(lines(&trace, "skew", &SKEW), "");
+    assert_eq!(table(&trace, "divergence").unwrap().batch.num_rows(), 0);
+    assert_eq!(said(&trace, "rank skew").join("\n"), "");
+    assert_eq!(
+        lines(
+            &trace,
+            "ranks",
+            &[
+                "rank",
+                "state",
+                "group",
+                "compiles",
+                "compile_s",
+                "behind_s",
+                "waiting_s",
+                "last_compile_id",
+                "last_state"
+            ]
+        ),
+        ""
+    );
+}
+
+#[test]
+fn a_little_slower_is_told_by_the_table_alone() {
+    let (_logs, trace) = job(&slower(4.0));
+    assert_eq!(said(&trace, "rank skew"), [""; 0]);
+    assert!(lines(&trace, "skew", &SKEW).contains("| 6.0 | 2 |"), "{}", lines(&trace, "skew", &SKEW));
+}
+
+#[test]
+fn many_small_compiles_add_up() {
+    let rank = |rank: i32| {
+        let mut of = Rank::new(rank);
+        for frame in 0..20 {
+            let id = format!("{frame}/0");
+            let (took, answer) = if rank == 1 { (4.0, "miss") } else { (0.1, "hit") };
+            of = of.artifact(&id, &format!("fx_graph_cache_{answer}"), "{}").compile(&id, took);
+        }
+        of
+    };
+    let (_logs, trace) = job(&[rank(0), rank(1), rank(2)]);
+    assert_eq!(said(&trace, "rank skew").join("\n"), "");
+}
+
+#[test]
+fn a_killed_rank_is_told_with_its_last_step() {
+    let killed = Rank::new(1).compile("0/0", 1.0).begin("1/0").event("B", "inductor_compile", "1/0");
+    let whole = Rank::new(0).compile("0/0", 1.0).compile("1/0", 2.0).wait(338.0).compile("2/0", 0.1);
+    let (_logs, trace) = job(&[whole, killed]);
+    assert_eq!(said(&trace, "unfinished compiles").join("\n"), "");
+    let columns = ["rank", "behind_s", "last_compile_id", "last_step", "last_state"];
+    assert_eq!(lines(&trace, "ranks", &columns), "");
+}
+
+#[test]
+fn a_log_that_is_cut_early_is_told() {
+    let mut cut = Rank::new(1).compile("0/0", 1.0).artifact("0/0", "late", "text of an artifact");
+    cut.bytes.truncate(cut.bytes.len() - 9);
+    let whole = Rank::new(0).compile("0/0", 1.0).wait(338.0).compile("1/0", 0.1);
+    let (_logs, trace) = job(&[whole, cut]);
+    assert_eq!(said(&trace, "early ends").join("\n"), "");
+    assert_eq!(said(&trace, "unfinished compiles"), [""; 0]);
+}
+
+#[test]
+fn ranks_without_a_log_are_missing() {
+    let rank = |rank| Rank::new(rank).compile("0/0", 0.5);
+    let (_logs, trace) = job(&[rank(0), rank(1), rank(4)]);
+    let columns = ["rank", "file", "state", "why", "group", "compiles", "waiting_s"];
+    assert_eq!(lines(&trace, "ranks", &columns), "");
+    assert_eq!(said(&trace, "missing ranks").join("\n"), "");
+}
+
+#[test]
+fn the_world_size_tells_of_more_ranks() {
+    let size = |size: &str| {
+        let told = |rank: Rank| {
+            rank.artifact("0/0", "fx_collectives_analytical_estimation", &format!("# World size: {size}\na,b"))
+        };
+        let (_logs, trace) = job(&[told(Rank::new(0).compile("0/0", 0.5)), told(Rank::new(1).compile("0/0", 0.5))]);
+        (table(&trace, "ranks").unwrap().batch.num_rows(), said(&trace, "missing ranks"))
+    };
+    assert_eq!(size("4"), (4, vec!["2 of the 4 ranks have no log: ranks 2, 3.".to_owned()]));
+    assert_eq!(size("2"), (2, Vec::new()));
+    assert_eq!(size("4000000000").0, 100_000);
+    assert_eq!(size("-7").0, 2);
+}
+
+#[test]
+fn logs_without_ranks_are_no_job() {
+    let trace = loaded(&data("processes"));
+    assert_eq!(table(&trace, "ranks").unwrap().batch.num_rows(), 0);
+    assert_eq!(table(&trace, "skew").unwrap().batch.num_rows(), 0);
+}
+
+#[test]
+fn a_job_that_crashed() {
+    let trace = loaded(&example());
+    let columns = ["rank", "state", "log_state", "compiles", "failures", "last_compile_id", "last_step", "last_state"];
+    assert_eq!(lines(&trace, "ranks", &columns), "");
+    assert_eq!(lines(&trace, "skew", &["compile_id", "code_name", "ranks", "max_rank"]), "");
+    assert_eq!(said(&trace, "rank skew"), [""; 0]);
+    assert_eq!(said(&trace, "unfinished compiles").join("\n"), "");
+}
+
+#[test]
+fn each_rank_is_compared_by_its_newest_start() {
+    let trace = loaded(&data("dist_restart"));
+    assert_eq!(lines(&trace, "ranks", &["rank", "file", "compiles", "last_compile_id", "last_state"]), "");
+    assert_eq!(lines(&trace, "skew", &["compile_id", "code_name", "ranks"]), "");
+}
