@@ -112,9 +112,18 @@ fn slower(seconds: f64) -> Vec<Rank> {
 #[test]
 fn a_slow_compile_is_skew_and_no_divergence() {
     let (_logs, trace) = job(&slower(30.0));
-    assert_eq!(lines(&trace, "skew", &SKEW), "");
+    assert_eq!(
+        lines(&trace, "skew", &SKEW),
+        "0/0 | f0_0 | 4 | 0.5000 | 0.5000 | 0.5000 | 0 | 0.0000 | 0.0000\n\
+         1/0 | f1_0 | 4 | 2.0000 | 2.0000 | 32.0000 | 2 | 0.0000 | 90.0000\n\
+         2/0 | f2_0 | 4 | 1.0000 | 1.0000 | 1.0000 | 0 | 30.0000 | 0.0000\n"
+    );
     assert_eq!(table(&trace, "divergence").unwrap().batch.num_rows(), 0);
-    assert_eq!(said(&trace, "rank skew").join("\n"), "");
+    assert_eq!(
+        said(&trace, "rank skew").join("\n"),
+        "Rank 2 took 32 s for the compile of `f1_0` (b.py:3), compile id 1/0, where the rank in the middle took 2.0 s. \
+         The 3 other ranks were done before that, 90 s in all, and likely waited."
+    );
     assert_eq!(
         lines(
             &trace,
@@ -131,7 +140,10 @@ fn a_slow_compile_is_skew_and_no_divergence() {
                 "last_state"
             ]
         ),
-        ""
+        "0 | compared | 0 | 3 | 3.5000 | 30.0000 | 30.0000 | 2/0 | done\n\
+         1 | compared | 0 | 3 | 3.5000 | 30.0000 | 30.0000 | 2/0 | done\n\
+         2 | compared | 0 | 3 | 33.5000 | 0.0000 | 0.0000 | 2/0 | done\n\
+         3 | compared | 0 | 3 | 3.5000 | 30.0000 | 30.0000 | 2/0 | done\n"
     );
 }
 
@@ -139,7 +151,7 @@ fn a_slow_compile_is_skew_and_no_divergence() {
 fn a_little_slower_is_told_by_the_table_alone() {
     let (_logs, trace) = job(&slower(4.0));
     assert_eq!(said(&trace, "rank skew"), [""; 0]);
-    assert!(lines(&trace, "skew", &SKEW).contains("| 6.0 | 2 |"), "{}", lines(&trace, "skew", &SKEW));
+    assert!(lines(&trace, "skew", &SKEW).contains("| 6.0000 | 2 |"), "{}", lines(&trace, "skew", &SKEW));
 }
 
 #[test]
@@ -154,7 +166,11 @@ fn many_small_compiles_add_up() {
         of
     };
     let (_logs, trace) = job(&[rank(0), rank(1), rank(2)]);
-    assert_eq!(said(&trace, "rank skew").join("\n"), "");
+    assert_eq!(
+        said(&trace, "rank skew").join("\n"),
+        "Rank 1 compiled for 80 s in all, the rank in the middle for 2.0 s. Others compiled nothing for up to 78 s \
+         meanwhile, and likely waited. Its caches were cold where those of the others were warm."
+    );
 }
 
 #[test]
@@ -162,9 +178,16 @@ fn a_killed_rank_is_told_with_its_last_step() {
     let killed = Rank::new(1).compile("0/0", 1.0).begin("1/0").event("B", "inductor_compile", "1/0");
     let whole = Rank::new(0).compile("0/0", 1.0).compile("1/0", 2.0).wait(338.0).compile("2/0", 0.1);
     let (_logs, trace) = job(&[whole, killed]);
-    assert_eq!(said(&trace, "unfinished compiles").join("\n"), "");
+    assert_eq!(
+        said(&trace, "unfinished compiles").join("\n"),
+        "The log ends while a frame without a name is being compiled on rank 1: the process was killed, hangs, or still \
+         works. Last step: `inductor_compile`. The last record of the job is logged 340 s later."
+    );
     let columns = ["rank", "behind_s", "last_compile_id", "last_step", "last_state"];
-    assert_eq!(lines(&trace, "ranks", &columns), "");
+    assert_eq!(
+        lines(&trace, "ranks", &columns),
+        "0 | 0.0000 | 2/0 | compilation_metrics | done\n1 | 340.1000 | 1/0 | inductor_compile | open\n"
+    );
 }
 
 #[test]
@@ -173,7 +196,11 @@ fn a_log_that_is_cut_early_is_told() {
     cut.bytes.truncate(cut.bytes.len() - 9);
     let whole = Rank::new(0).compile("0/0", 1.0).wait(338.0).compile("1/0", 0.1);
     let (_logs, trace) = job(&[whole, cut]);
-    assert_eq!(said(&trace, "early ends").join("\n"), "");
+    assert_eq!(
+        said(&trace, "early ends").join("\n"),
+        "The log of rank 1 is cut 338 s before the last record of the job, after the compile of `f0_0` (b.py:3), compile \
+         id 0/0."
+    );
     assert_eq!(said(&trace, "unfinished compiles"), [""; 0]);
 }
 
@@ -182,8 +209,13 @@ fn ranks_without_a_log_are_missing() {
     let rank = |rank| Rank::new(rank).compile("0/0", 0.5);
     let (_logs, trace) = job(&[rank(0), rank(1), rank(4)]);
     let columns = ["rank", "file", "state", "why", "group", "compiles", "waiting_s"];
-    assert_eq!(lines(&trace, "ranks", &columns), "");
-    assert_eq!(said(&trace, "missing ranks").join("\n"), "");
+    assert_eq!(
+        lines(&trace, "ranks", &columns),
+        "0 | 0 | compared | - | 0 | 1 | 0.0000\n1 | 1 | compared | - | 0 | 1 | 0.0000\n\
+         2 | - | missing | it has no log | - | - | -\n3 | - | missing | it has no log | - | - | -\n\
+         4 | 2 | compared | - | 0 | 1 | 0.0000\n"
+    );
+    assert_eq!(said(&trace, "missing ranks").join("\n"), "2 of the 5 ranks have no log: ranks 2, 3.");
 }
 
 #[test]
@@ -212,15 +244,30 @@ fn logs_without_ranks_are_no_job() {
 fn a_job_that_crashed() {
     let trace = loaded(&example());
     let columns = ["rank", "state", "log_state", "compiles", "failures", "last_compile_id", "last_step", "last_state"];
-    assert_eq!(lines(&trace, "ranks", &columns), "");
-    assert_eq!(lines(&trace, "skew", &["compile_id", "code_name", "ranks", "max_rank"]), "");
+    assert_eq!(
+        lines(&trace, "ranks", &columns),
+        "0 | compared | complete | 3 | 0 | 2/0 | build_guards | open\n\
+         1 | compared | complete | 2 | 1 | 1/0 | compilation_metrics | failed\n\
+         2 | compared | complete | 3 | 0 | 2/0 | compilation_metrics | done\n"
+    );
+    assert_eq!(
+        lines(&trace, "skew", &["compile_id", "code_name", "ranks"]),
+        "0/0 | warm | 3\n1/0 | step | 3\n2/0 | late | 2\n"
+    );
     assert_eq!(said(&trace, "rank skew"), [""; 0]);
-    assert_eq!(said(&trace, "unfinished compiles").join("\n"), "");
+    assert_eq!(
+        said(&trace, "unfinished compiles").join("\n"),
+        "The log ends while `late` (dist_crash.py:28) is being compiled on rank 0: the process was killed, hangs, or \
+         still works. Last step: `build_guards`."
+    );
 }
 
 #[test]
 fn each_rank_is_compared_by_its_newest_start() {
     let trace = loaded(&data("dist_restart"));
-    assert_eq!(lines(&trace, "ranks", &["rank", "file", "compiles", "last_compile_id", "last_state"]), "");
-    assert_eq!(lines(&trace, "skew", &["compile_id", "code_name", "ranks"]), "");
+    assert_eq!(
+        lines(&trace, "ranks", &["rank", "file", "compiles", "last_compile_id", "last_state"]),
+        "0 | 1 | 2 | 1/0 | done\n1 | 3 | 2 | 1/0 | done\n"
+    );
+    assert_eq!(lines(&trace, "skew", &["compile_id", "code_name", "ranks"]), "0/0 | load | 2\n1/0 | train | 2\n");
 }

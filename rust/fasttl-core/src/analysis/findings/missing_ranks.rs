@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::words::capital;
 use super::{Evidence, Finding, FindingKind, JobSeen, Seen, Severity};
 use crate::analysis::causes::Shown;
 use crate::analysis::ranks::{RankState, Standing, rank_list};
@@ -38,7 +39,7 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
     for (why, ranks) in left_out {
         let list = rank_list(&ranks);
         let are = if ranks.len() == 1 { "is" } else { "are" };
-        found.push(finding(job, format!("{}{} {are} not compared: {why}.", "R", list.trim_start_matches('r')), &ranks));
+        found.push(finding(job, format!("{} {are} not compared: {why}.", capital(&list)), &ranks));
     }
     found
 }

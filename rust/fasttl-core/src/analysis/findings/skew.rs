@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{code, count, seconds};
+use super::words::{capital, code, count, seconds};
 use super::{Evidence, Finding, FindingKind, JobSeen, Seen, Severity};
 use crate::analysis::causes::Shown;
 use crate::analysis::ranks::{Skew, SkewOptions, Standing, rank_list, shown};
@@ -140,8 +140,4 @@ fn in_all(job: JobSeen<'_>, told: &BTreeSet<i32>) -> Option<Finding> {
         spread: job.spread(&ranks, Vec::new()),
         evidence: Evidence { table: "ranks", rows: slow.iter().take(ROWS).filter_map(row).collect() },
     })
-}
-
-fn capital(list: &str) -> String {
-    format!("R{}", list.strip_prefix('r').unwrap_or(list))
 }

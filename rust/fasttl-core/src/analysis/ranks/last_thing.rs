@@ -71,10 +71,15 @@ pub(super) fn last_thing(log: &Log, spans: &Spans, compiles: &Compiles) -> LastT
     let last = log.index.records.iter().enumerate().rev().find(|(_, record)| is_own(log, record));
     let names = &log.index.names;
     // That a span ended tells less than what was logged in it.
-    let told = log.index.records.iter().rev().find(|record| {
-        is_own(log, record) && !record.kind.is(Kind::ChromiumEvent) && !record.kind.is(Kind::Str)
-    });
-    let step = told.or(last.map(|(_, record)| record)).map(|record| names.name(record).unwrap_or_else(|| names.kind(record.kind)));
+    let told = log
+        .index
+        .records
+        .iter()
+        .rev()
+        .find(|record| is_own(log, record) && !record.kind.is(Kind::ChromiumEvent) && !record.kind.is(Kind::Str));
+    let step = told
+        .or(last.map(|(_, record)| record))
+        .map(|record| names.name(record).unwrap_or_else(|| names.kind(record.kind)));
     LastThing {
         open: open_steps(log, spans, compiles),
         unfinished: all().filter(|compile| compile.unfinished).take(OPEN).map(last_compile).collect(),

@@ -33,9 +33,11 @@ pub(super) fn table(standings: &[Standing]) -> Result<Table> {
             "The compile that it worked on last: open steps first, then compiles without an end.",
             |r| last(r)?.key.map(|(_, id)| Cow::Owned(id.to_string())),
         )
-        .name("last_step", "The innermost step that is open, else the kind or name of the last record that is no timing event.", |r| {
-            last(r).map(|last| Cow::Borrowed(last.step.as_str()))
-        })
+        .name(
+            "last_step",
+            "The innermost step that is open, else the kind or name of the last record that is no timing event.",
+            |r| last(r).map(|last| Cow::Borrowed(last.step.as_str())),
+        )
         .name("last_state", "open (it has no end in the log), failed, done, or idle (nothing was compiled).", |r| {
             last(r).map(|last| Cow::Borrowed(last.state.name()))
         })
