@@ -22,6 +22,7 @@ mod properties;
 mod provenance;
 mod rank_times;
 mod ranks;
+mod ranks_first;
 mod report;
 mod stored;
 mod tables;

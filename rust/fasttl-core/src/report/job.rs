@@ -81,16 +81,15 @@ impl Writer<'_> {
             let (folder, label) = (place.folder.clone(), place.heading.clone());
             rows.push(RankRow { log, folder, label, summary: done.summary });
         }
-        let found = compare(self.trace, &facts);
-        drop(facts);
-        let seen = Seen { gathered: &gathered, job: Some(JobSeen { trace: self.trace, comparison: &found }) };
-        let (page, joined) = rayon::join(
-            || self.landing_page(root, &places, (&rows, &found, &findings(&seen)), has),
-            || {
-                comparison::write_files(root, &shared.pieces, has)?;
-                shared.pieces.join(root, events::FILE)
-            },
-        );
+        let compared = || {
+            let comparison = &compare(self.trace, &facts, self.job)?;
+            let seen = Seen { gathered: &gathered, job: Some(JobSeen { trace: self.trace, comparison }) };
+            self.landing_page(root, &places, (&rows, comparison, &findings(&seen)), has)
+        };
+        let (page, joined) = rayon::join(compared, || {
+            comparison::write_files(root, &shared.pieces, has)?;
+            shared.pieces.join(root, events::FILE)
+        });
         page.and(joined)?;
         Ok(files)
     }

@@ -38,8 +38,7 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
     let mut chains: Vec<Chain<'_>> = Vec::new();
     let mut of_rank: FxHashMap<i32, usize> = FxHashMap::default();
     for difference in &job.comparison.differences {
-        let mut odd: Vec<i32> = difference.groups.iter().skip(1).flat_map(|group| group.ranks.iter().copied()).collect();
-        odd.sort_unstable();
+        let odd = difference.odd_ranks();
         let known = odd.iter().find_map(|rank| of_rank.get(rank)).copied();
         match known.and_then(|at| chains.get_mut(at)) {
             Some(chain) => chain.later.push(difference),

@@ -6,6 +6,7 @@
 mod breaks;
 mod caches;
 mod cudagraphs;
+mod divergence;
 mod early_ends;
 mod failures;
 mod gathered;
@@ -21,7 +22,7 @@ mod words;
 
 pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
-pub(crate) use words::first_words;
+pub(crate) use words::{failure_words, first_words};
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ use super::parts::parts;
 use super::ranks::{Comparison, Facts, Texts, compare, facts};
 use super::runtimes::runtimes;
 use crate::error::Result;
+use crate::job::Job;
 use crate::trace::Trace;
 
 /// How much a finding asks for a reader.
@@ -141,6 +143,7 @@ impl JobSeen<'_> {
 /// All kinds. A new one is a line here.
 pub(crate) const KINDS: &[FindingKind] = &[
     failures::KIND,
+    divergence::KIND,
     missing_ranks::KIND,
     early_ends::KIND,
     skew::KIND,
@@ -205,14 +208,14 @@ pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
         let parts = parts(of.log, of.bytes);
         let compared = || {
             let graphs = runtimes(of.log, of.bytes, &parts);
-            facts(of.log, of.bytes, (&compiles, &parts, &graphs), &texts)
+            facts((of.log, of.bytes, of.metrics), (&compiles, &parts, &graphs), &texts)
         };
         (Gathered::new(of, &compiles, &parts), if is_job { compared() } else { Facts::default() })
     };
     let (all, facts): (Vec<Gathered>, Vec<Facts>) =
         of_logs(trace, read)?.into_iter().map(|(_, _, found)| found).unzip();
     let gathered = all.into_iter().reduce(Gathered::merge).unwrap_or_default();
-    let comparison = is_job.then(|| compare(trace, &facts));
+    let comparison = is_job.then(|| compare(trace, &facts, &Job::default())).transpose()?;
     let job = comparison.as_ref().map(|comparison| JobSeen { trace, comparison });
     Ok(findings(&Seen { gathered: &gathered, job }))
 }

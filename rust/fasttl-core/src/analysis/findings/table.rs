@@ -16,7 +16,7 @@ fn build(trace: &Trace) -> Result<Table> {
     TableBuilder::new(&rows)
         .name(
             "kind",
-            "failed compiles, missing ranks, early ends, rank skew, recompiles, graph breaks, unfinished compiles, lost records, \
+            "failed compiles, ranks that differ, missing ranks, early ends, rank skew, recompiles, graph breaks, unfinished compiles, lost records, \
              caches, cudagraphs, guards or slow phases.",
             |r| Some(Cow::Borrowed(r.kind)),
         )

@@ -3,10 +3,13 @@
 //! Measured time is never a difference between ranks: it is told here, and where it stands out, by a finding.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::Key;
+use rayon::prelude::*;
+
 use super::timing::CompileTime;
-use crate::analysis::causes::{Code, Shown};
+use super::{CompileFact, Key, Lineup, LineupRow, Member};
+use crate::analysis::causes::{Code, Shown, short_code};
 use crate::error::Result;
 use crate::tables::{Table, TableBuilder};
 use crate::trace::Trace;
@@ -36,12 +39,12 @@ impl SkewOptions {
 
 /// What one rank took for a compile.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) rank: i32,
-    pub(super) log: usize,
+struct Sample {
+    rank: i32,
+    log: usize,
     /// The compile's first record.
-    pub(super) record: usize,
-    pub(super) time: CompileTime,
+    record: usize,
+    time: CompileTime,
 }
 
 /// A compile across ranks.
@@ -71,8 +74,31 @@ pub struct Skew {
     pub stragglers: Vec<(i32, f32)>,
 }
 
+/// The times of each compile over all ranks.
+pub(super) fn skews(lineup: &Lineup, members: &[Member<'_>]) -> Vec<Skew> {
+    lineup.rows.par_iter().map(|row| of_row(row, members)).collect()
+}
+
+fn of_row(row: &LineupRow, members: &[Member<'_>]) -> Skew {
+    let has = || {
+        let with_number = row.of.iter().zip(members).filter_map(|(number, member)| Some((*number.as_ref()?, member)));
+        with_number.filter_map(|(number, member)| Some((member, member.facts.compiles.get(number as usize)?)))
+    };
+    let sample = |(member, compile): (&Member<'_>, &CompileFact)| Sample {
+        rank: member.rank,
+        log: member.log,
+        record: compile.first(),
+        time: compile.time,
+    };
+    // What most ranks call it, where one of them names it.
+    let named = has().map(|(_, compile)| &compile.profile).find(|profile| profile.name.is_some());
+    let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
+    let code = named.map(|profile| (text(&profile.name), text(&profile.file), profile.line));
+    skew(row.key, short_code(code.unwrap_or_default()), &has().map(sample).collect::<Vec<_>>())
+}
+
 /// Brings the times of one compile together.
-pub(super) fn skew(key: Key, code: Code, samples: &[Sample]) -> Skew {
+fn skew(key: Key, code: Code, samples: &[Sample]) -> Skew {
     let starts = || samples.iter().filter_map(|sample| sample.time.start_us);
     let first_start_us = starts().min();
     let spread = first_start_us.zip(starts().max()).filter(|_| starts().nth(1).is_some());
@@ -138,7 +164,7 @@ pub(super) fn table(trace: &Trace, skews: &[Skew]) -> Result<Table> {
             Some(Cow::Owned(r.key.1.to_string()))
         })
         .name("code_name", "Function.", |r| r.code.0.as_deref().map(Cow::Borrowed))
-        .name("code_file", "File of the function.", |r| r.code.1.as_deref().map(Cow::Borrowed))
+        .name("code_file", "File of the function, without its folder.", |r| r.code.1.as_deref().map(Cow::Borrowed))
         .i64("code_line", "First line of the function.", |r| r.code.2)
         .u32("ranks", "How many ranks have it.", |r| Some(r.ranks))
         .f64("start_spread_s", "Seconds from its begin on the first rank to its begin on the last.", |r| {

@@ -16,7 +16,7 @@ use crate::analysis::compiles::Status;
 use crate::trace::{LogState, Trace};
 
 /// Most ranks that a job is taken to have: a hostile number must not make a list of billions.
-pub(super) const MOST_RANKS: u32 = 100_000;
+const MOST_RANKS: u32 = 100_000;
 
 /// Whether a rank could be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub struct Standing {
 }
 
 /// The ranks of a job that are to be expected: up to the highest that is there, or as many as the logs say it has.
-pub(super) fn expected(trace: &Trace, members: &[Member<'_>]) -> BTreeSet<i32> {
+fn expected(trace: &Trace, members: &[Member<'_>]) -> BTreeSet<i32> {
     let mut ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
     // Where only some ranks were asked for, the others are not missing.
     if !trace.some_ranks {
@@ -122,6 +122,12 @@ pub(super) fn expected(trace: &Trace, members: &[Member<'_>]) -> BTreeSet<i32> {
         ranks.extend((0..).take(usize::try_from(count).unwrap_or(0)));
     }
     ranks
+}
+
+/// Ranks that are to be expected and have no log.
+pub(super) fn missing(trace: &Trace, members: &[Member<'_>]) -> Vec<i32> {
+    let present: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
+    expected(trace, members).into_iter().filter(|rank| !present.contains(rank)).collect()
 }
 
 /// How all ranks stand.
@@ -179,11 +185,12 @@ const fn without_log(rank: i32, state: RankState) -> Standing {
 }
 
 fn of_facts(rank: i32, log: usize, facts: &Facts) -> Standing {
-    let LogTime { compiles, first_us, last_us, last, .. } = &facts.time;
+    let LogTime { first_us, last_us, last, .. } = &facts.time;
+    let seconds = facts.compiles.iter().filter_map(|compile| compile.time.seconds);
     Standing {
         log: Some(log),
         tally: Some(facts.tally),
-        compile_s: compiles.iter().filter_map(|time| time.seconds).map(f64::from).reduce(|a, b| a + b),
+        compile_s: seconds.map(f64::from).reduce(|a, b| a + b),
         first_us: *first_us,
         last_us: *last_us,
         last: Some(last_of(last)),
