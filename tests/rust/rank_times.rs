@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::common::cells::{cell, column};
 use crate::common::logs::{data, example, folder, loaded, record_at};
+use crate::common::rank_logs::{RankLog, written};
 
 /// 2026-11-29, in microseconds since 1970.
 const DAY: i64 = 1_795_910_400_000_000;
@@ -56,11 +57,16 @@ impl Rank {
 
     /// A compile that takes so long.
     fn compile(self, id: &str, seconds: f64) -> Self {
+        self.begin(id).rest(id, seconds)
+    }
+
+    /// What comes after its begin.
+    fn rest(self, id: &str, seconds: f64) -> Self {
         let name = format!("f{}", id.replace('/', "_"));
         let metrics = format!(
             "\"compilation_metrics\": {{\"co_name\": \"{name}\", \"co_filename\": \"/a/b.py\", \"co_firstlineno\": 3, \"graph_op_count\": 1, \"entire_frame_compile_time_s\": {seconds}}}"
         );
-        self.begin(id).wait(seconds).add(&metrics, id, None).event("E", "dynamo", id)
+        self.wait(seconds).add(&metrics, id, None).event("E", "dynamo", id)
     }
 
     fn artifact(self, id: &str, name: &str, payload: &str) -> Self {
@@ -169,7 +175,7 @@ fn many_small_compiles_add_up() {
     assert_eq!(
         said(&trace, "rank skew").join("\n"),
         "Rank 1 compiled for 80 s in all, the rank in the middle for 2.0 s. Others compiled nothing for up to 78 s \
-         meanwhile, and likely waited. Its caches were cold where those of the others were warm."
+         meanwhile, and likely waited. A cache was cold there and warm on most others."
     );
 }
 
@@ -231,6 +237,39 @@ fn the_world_size_tells_of_more_ranks() {
     assert_eq!(size("2"), (2, Vec::new()));
     assert_eq!(size("4000000000").0, 100_000);
     assert_eq!(size("-7").0, 2);
+}
+
+#[test]
+fn a_rank_that_differs_is_one_finding() {
+    let of = |rank: i32| {
+        let ops: &[&str] = if rank == 1 { &["all_reduce_", "wait_tensor"] } else { &["all_gather_into_tensor_out"] };
+        RankLog::new(rank).compile(0, "f").schedule(ops)
+    };
+    let (_logs, trace) = written((0..4).map(of));
+    let [sentence] = said(&trace, "ranks that differ").try_into().unwrap();
+    assert!(sentence.starts_with("Rank 1 differs first at 0/0, collective 1"), "{sentence}");
+    assert!(sentence.contains("all_reduce") && sentence.contains("on ranks 0, 2, 3"), "{sentence}");
+    assert!(sentence.ends_with("wait for each other for ever."), "{sentence}");
+}
+
+#[test]
+fn a_cold_cache_that_makes_a_rank_slow_is_told_with_it() {
+    let of = |rank: i32| {
+        let (answer, took) = if rank == 3 { ("miss", 31.0) } else { ("hit", 1.0) };
+        Rank::new(rank).begin("0/0").artifact("0/0", &format!("fx_graph_cache_{answer}"), "{}").rest("0/0", took)
+    };
+    let (_logs, trace) = job(&[of(0), of(1), of(2), of(3)]);
+    assert_eq!(said(&trace, "ranks that differ"), [""; 0]);
+    let [sentence] = said(&trace, "rank skew").try_into().unwrap();
+    assert!(sentence.ends_with("A cache was cold there and warm on most others."), "{sentence}");
+}
+
+#[test]
+fn a_failure_says_where_the_compile_went_through() {
+    let trace = loaded(&example());
+    assert_eq!(said(&trace, "ranks that differ"), [""; 0]);
+    let [sentence] = said(&trace, "failed compiles").try_into().unwrap();
+    assert!(sentence.contains(" It went through on ranks 0, 2."), "{sentence}");
 }
 
 #[test]

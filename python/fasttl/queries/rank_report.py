@@ -38,8 +38,8 @@ class RankReport(NamedTuple):
     """The table `divergence`: the first row is the first difference."""
     skew: pl.DataFrame
     """Rows of the table `skew` that stand out, the one that the others waited for longest in front."""
-    unknown: list[tuple[str, str]]
-    """What could not be judged: aspect and why."""
+    unknown: list[str]
+    """What could not be judged on all ranks."""
 
     def where(self, **values: str | bool) -> pl.DataFrame:
         """Give the ranks with these values in the table `ranks`.
@@ -126,10 +126,7 @@ class RankReport(NamedTuple):
 
     def _unknown(self) -> Iterator[str]:
         if self.unknown:
-            yield "Not known:"
-            for aspect, why in self.unknown[:SHOWN]:
-                yield f"  {aspect}: {_short(why)}"
-            yield from _more(len(self.unknown))
+            yield f"Not known in part: {', '.join(self.unknown)}; `unknown` of table `diagnostics` says why"
 
     def _skew(self) -> Iterator[str]:
         if self.skew.is_empty():
@@ -196,7 +193,7 @@ def rank_report(trace: Trace, *, min_seconds: float = MIN_SECONDS, min_ratio: fl
         ranks=trace.ranks,
         differences=trace.divergence,
         skew=skew.sort(pl.col("waited_s").fill_null(0.0), descending=True, maintain_order=True),
-        unknown=unknown,
+        unknown=unknown.to_list(),
     )
 
 

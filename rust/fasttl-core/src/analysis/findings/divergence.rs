@@ -1,6 +1,7 @@
 //! Ranks that compiled something else: where they part first, why, and what follows from it.
 //!
-//! What differs later on the same ranks is taken to follow from the first difference, and is only counted with it.
+//! What differs later on the same ranks is only counted. A rank that failed is told as a failed compile, and one that was
+//! slow since its cache was cold, as a slow rank: one cause has one finding.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::words::{capital, count, short};
 use super::{Evidence, Finding, FindingKind, JobSeen, Seen, Severity};
-use crate::analysis::causes::Shown;
-use crate::analysis::ranks::{Aspect, Difference, rank_list, shown};
+use crate::analysis::causes::{Shown, Spread};
+use crate::analysis::ranks::{Aspect, Difference, Group, rank_list, shown};
 
 pub(super) const KIND: FindingKind = FindingKind {
     name: "ranks that differ",
@@ -20,8 +21,14 @@ pub(super) const KIND: FindingKind = FindingKind {
 /// Findings of this kind; the rest stand in the table.
 const TOLD: usize = 20;
 
+/// Failures, and differences, of one compile id that are looked at.
+pub(super) const ALIKE: usize = 16;
+
 /// Rows of evidence.
 const ROWS: usize = 100;
+
+/// Groups beside that of most ranks that a sentence has.
+const SIDES: usize = 3;
 
 /// Aspects whose counts a sentence has.
 const ASPECTS: usize = 4;
@@ -50,12 +57,49 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
             }
         }
     }
+    let failures = by_id(seen);
+    chains.retain(|chain| !is_told_as_failure(&failures, chain.first) && !is_told_as_slow(job, chain));
     let rest = chains.len().saturating_sub(TOLD);
     let mut found: Vec<Finding> = chains.iter().take(TOLD).map(|chain| finding(job, chain)).collect();
     if let Some(last) = found.last_mut().filter(|_| rest > 0) {
         last.sentence += &format!(" {} of other ranks: see `divergence`.", count(rest as u64, "more first difference"));
     }
     found
+}
+
+/// Where compiles of each id failed.
+fn by_id<'a>(seen: &Seen<'a>) -> FxHashMap<&'a str, Vec<&'a Spread>> {
+    let mut failures: FxHashMap<&str, Vec<&Spread>> = FxHashMap::default();
+    for group in seen.gathered.failures.iter() {
+        for id in &group.spread.compile_ids {
+            let of_id = failures.entry(id).or_default();
+            if of_id.len() < ALIKE {
+                of_id.push(&group.spread);
+            }
+        }
+    }
+    failures
+}
+
+/// Whether the finding about a failed compile tells it.
+fn is_told_as_failure(failures: &FxHashMap<&str, Vec<&Spread>>, first: &Difference) -> bool {
+    let id = first.key.map(|(_, id)| id.to_string()).filter(|_| first.aspect == Aspect::Outcome);
+    let of_id = id.and_then(|id| failures.get(id.as_str()));
+    of_id.is_some_and(|spreads| spreads.iter().any(|spread| went_through(first, spread).is_some()))
+}
+
+/// The ranks on which a compile went through, of those that differ in it, where it failed on all others.
+pub(super) fn went_through<'d>(difference: &'d Difference, failed: &Spread) -> Option<&'d [i32]> {
+    let has_failed = |rank: &i32| failed.ranks.binary_search(rank).is_ok();
+    let others = difference.groups.first().map(|group| group.ranks.as_slice())?;
+    (difference.odd_ranks().iter().all(has_failed) && !others.iter().any(has_failed)).then_some(others)
+}
+
+/// Whether only caches differ, and the ranks are told as slow for it.
+fn is_told_as_slow(job: JobSeen<'_>, chain: &Chain<'_>) -> bool {
+    let only_caches = std::iter::once(&chain.first).chain(&chain.later).all(|d| d.aspect == Aspect::Cache);
+    let skews = &job.comparison.skews;
+    only_caches && skews.iter().any(|skew| chain.first.key == Some(skew.key) && super::skew::has_cold_cache(job, skew))
 }
 
 /// Whether ranks that differ in this may wait for each other for ever.
@@ -67,6 +111,7 @@ fn finding(job: JobSeen<'_>, chain: &Chain<'_>) -> Finding {
     let Chain { odd, first, later } = chain;
     let all = || std::iter::once(first).chain(later);
     let hangs = all().any(|difference| can_hang(difference.aspect));
+    let is_harmless = all().all(|difference| matches!(difference.aspect, Aspect::Cache | Aspect::Runtimes));
     let mut ids: Vec<String> = Vec::new();
     for difference in all() {
         let id = difference.key.map(|(_, id)| id.to_string());
@@ -81,7 +126,11 @@ fn finding(job: JobSeen<'_>, chain: &Chain<'_>) -> Finding {
     spread.files.dedup();
     Finding {
         kind: KIND.name,
-        severity: if hangs { Severity::Error } else { Severity::Warning },
+        severity: match (hangs, is_harmless) {
+            (true, _) => Severity::Error,
+            (false, true) => Severity::Info,
+            (false, false) => Severity::Warning,
+        },
         cost_s: None,
         sentence: sentence(chain, hangs),
         advice: advice(first, hangs).to_owned(),
@@ -98,20 +147,20 @@ fn evidence(job: JobSeen<'_>, (log, record): (usize, Option<usize>)) -> Shown {
 }
 
 fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
-    let groups = &first.groups;
     let verb = if odd.len() == 1 { "differs" } else { "differ" };
-    let mut sentence =
-        format!("{} {verb} first in {}, at {}", capital(&rank_list(odd)), first.aspect.name(), short(&first.place));
-    if let [most, other, rest @ ..] = groups.as_slice() {
-        let more =
-            if rest.is_empty() { String::new() } else { format!(", and {}", count(rest.len() as u64, "more group")) };
-        sentence += &format!(
-            ": {} on {}, {} on {}{more}",
-            short(&other.value),
-            rank_list(&other.ranks),
-            short(&most.value),
-            rank_list(&most.ranks)
-        );
+    let mut sentence = format!("{} {verb} first at {}", capital(&rank_list(odd)), short(&first.place));
+    if !first.place.contains(first.aspect.name()) {
+        sentence += &format!(" ({})", first.aspect.name());
+    }
+    // The group of most ranks comes last: it is what was to be expected.
+    let side = |group: &Group| format!("{} on {}", short(&group.value), rank_list(&group.ranks));
+    if let [most, others @ ..] = first.groups.as_slice() {
+        let mut sides: Vec<String> = others.iter().take(SIDES).map(side).collect();
+        if others.len() > SIDES {
+            sides.push(count((others.len() - SIDES) as u64, "more group"));
+        }
+        sides.push(side(most));
+        sentence += &format!(": {}", sides.join("; "));
     }
     sentence.push('.');
     if let Some(cause) = &first.cause {
@@ -129,9 +178,7 @@ fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
         if counts.len() > ASPECTS {
             told.push("…".to_owned());
         }
-        let verb = if later.len() == 1 { "follows" } else { "follow" };
-        sentence +=
-            &format!(" {} {verb}: {}.", capital(&count(later.len() as u64, "more difference")), told.join(", "));
+        sentence += &format!(" {} after that: {}.", count(later.len() as u64, "more difference"), told.join(", "));
     }
     if hangs {
         sentence += " Ranks that do not call the same collectives in the same order wait for each other for ever.";
@@ -141,6 +188,10 @@ fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
 
 fn advice(first: &Difference, hangs: bool) -> &'static str {
     match first.aspect {
+        Aspect::Outcome | Aspect::Compiles if !hangs => {
+            "See what became of these ranks: the finding about a failure or an end without one, and their rows of `ranks`. \
+             Inputs of other shapes on some ranks make them compile more than the others."
+        }
         Aspect::Cache => {
             "A cache that is filled before the start, or shared by all ranks (TORCHINDUCTOR_CACHE_DIR, a remote cache), \
              makes them alike."

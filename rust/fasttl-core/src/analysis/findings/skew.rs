@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::words::{capital, code, count, seconds};
 use super::{Evidence, Finding, FindingKind, JobSeen, Seen, Severity};
 use crate::analysis::causes::Shown;
-use crate::analysis::ranks::{Skew, SkewOptions, Standing, rank_list, shown};
+use crate::analysis::ranks::{Aspect, Difference, Skew, SkewOptions, Standing, rank_list, shown};
 
 pub(super) const KIND: FindingKind = FindingKind {
     name: "rank skew",
@@ -22,6 +22,8 @@ const TOLD: usize = 20;
 
 /// From when on it is said that others waited.
 const WAITED_S: f64 = 1.0;
+
+const COLD: &str = " A cache was cold there and warm on most others.";
 
 /// Rows of evidence.
 const ROWS: usize = 100;
@@ -53,6 +55,18 @@ fn excess(skew: &Skew) -> f64 {
     skew.max.zip(skew.median_s).map_or(0.0, |((most, _), median)| f64::from(most) - f64::from(median))
 }
 
+/// Whether the slow ranks missed the cache where most others hit it.
+pub(super) fn has_cold_cache(job: JobSeen<'_>, skew: &Skew) -> bool {
+    let slow = |rank: &i32| skew.stragglers.binary_search_by_key(rank, |(rank, _)| *rank).is_ok();
+    let is_cold = |difference: &Difference| {
+        let mut others = difference.groups.iter().skip(1);
+        difference.key == Some(skew.key)
+            && difference.groups.first().is_some_and(|most| most.value.contains("hit"))
+            && others.any(|group| group.value.contains("miss") && group.ranks.iter().any(slow))
+    };
+    !skew.stragglers.is_empty() && job.comparison.of_aspect(Aspect::Cache).any(is_cold)
+}
+
 fn finding(job: JobSeen<'_>, ranks: &[i32], skews: &[&Skew]) -> Finding {
     let mut sentence = String::new();
     if let Some(worst) = skews.first() {
@@ -75,6 +89,9 @@ fn finding(job: JobSeen<'_>, ranks: &[i32], skews: &[&Skew]) -> Finding {
                 seconds(waited)
             );
         }
+    }
+    if skews.first().is_some_and(|worst| has_cold_cache(job, worst)) {
+        sentence += COLD;
     }
     if skews.len() > 1 {
         let more = skews.len() as u64 - 1;
@@ -127,7 +144,7 @@ fn in_all(job: JobSeen<'_>, told: &BTreeSet<i32>) -> Option<Finding> {
     let is_warm = |rank: &Standing| rank.tally.is_some_and(|tally| tally.cache_hits > 0);
     let warm = timed.iter().filter(|(_, rank)| !is_slow(rank)).all(|(_, rank)| is_warm(rank));
     if slow.iter().all(|(_, rank)| is_cold(rank)) && warm && timed.len() > slow.len() {
-        sentence += " Its caches were cold where those of the others were warm.";
+        sentence += COLD;
     }
     let row =
         |(_, rank): &(f64, &Standing)| Some(Shown { file: u32::try_from(rank.log?).ok()?, offset: None, record: None });

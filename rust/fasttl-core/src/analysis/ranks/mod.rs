@@ -44,7 +44,7 @@ pub use parity::Fault;
 pub(crate) use skew::shown;
 pub use skew::{Skew, SkewOptions};
 pub use standing::{Last, LastState, RankState, Standing};
-pub(super) use tables::{DIAGNOSTICS, DIVERGENCE, RANKS, SKEW};
+pub(super) use tables::{DIAGNOSTICS, DIVERGENCE, RANKS, SKEW, along_with};
 pub use tally::Tally;
 pub use timing::{Clock, CompileTime, LogTime};
 
