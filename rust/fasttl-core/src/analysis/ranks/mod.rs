@@ -12,6 +12,7 @@ mod cells;
 mod collectives;
 mod compiles;
 mod detail;
+mod earlier;
 mod exec_order;
 mod facts;
 mod last_thing;
