@@ -15,23 +15,21 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rank_logs import (
-    CACHED,
-    COLLECTIVES,
-    COMPILES,
-    DATA,
+from rank_changes import (
     cut_inside,
     extra_compile,
+    failed,
     graph_break,
-    job,
     lost_tail,
+    other_constant,
+    other_function,
     other_shape,
-    rank_records,
-    read,
+    other_version,
+    recompiled,
     slower,
     swapped_collectives,
-    written,
 )
+from rank_logs import CACHED, COLLECTIVES, COMPILES, DATA, job, rank_records, read, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +171,56 @@ def test_one_compile_more_does_not_make_what_follows_another(rank, compile_id):
     frame = int(compile_id.partition("/")[0]) + 1
     check(rows, rank, f"{frame}/0", Change(extra_compile, "compiles"))
     assert "only_here" in f"{row['place']} {row['values']}"
+
+
+@EXAMPLES
+@given(rank=ranks, compile_id=compiles)
+def test_one_compile_again(rank, compile_id):
+    reason = "tensor 'x' size mismatch at index 0. expected 8, actual 5"
+    rows = changed(rank, written(recompiled(rank_records(rank), compile_id, reason)))
+    assert len(rows) == 1
+    check(rows, rank, f"{compile_id.partition('/')[0]}/1", Change(recompiled, "compiles"))
+    assert all(word in rows[0]["cause"] for word in ("size mismatch at index 0", "8", "5"))
+
+
+@EXAMPLES
+@given(rank=ranks, compile_id=compiles)
+def test_a_failed_compile(rank, compile_id):
+    rows = changed(rank, written(failed(rank_records(rank), compile_id)))
+    # What a failed compile did not come to is not known, and no difference.
+    assert len(rows) == 1
+    check(rows, rank, compile_id, Change(failed, "outcome"))
+    assert "BackendCompilerFailed" in rows[0]["values"][1]
+
+
+@EXAMPLES
+@given(rank=ranks)
+def test_another_constant(rank):
+    # `load` multiplies by a global that is 2 elsewhere.
+    rows = changed(rank, written(other_constant(rank_records(rank), "3/0", "2", "3")))
+    check(rows, rank, "3/0", Change(failed, "guards", frozenset({"graph"})))
+    assert [row["aspect"] for row in rows[:2]] == ["guards", "graph"]
+    assert "attempt" in rows[0]["values"][1]
+    assert "attempt" in rows[1]["cause"]
+
+
+@EXAMPLES
+@given(rank=ranks, compile_id=compiles)
+def test_another_function(rank, compile_id):
+    rows = changed(rank, written(other_function(rank_records(rank), compile_id, "elsewhere")))
+    assert len(rows) == 1
+    check(rows, rank, compile_id, Change(other_function, "code"))
+    assert "elsewhere" in rows[0]["values"][1]
+
+
+@EXAMPLES
+@given(rank=ranks)
+def test_another_release(rank):
+    rows = changed(rank, written(other_version(rank_records(rank), "2.12.0")))
+    assert len(rows) == 1
+    check(rows, rank, None, Change(lambda records, _: records, "versions"))
+    assert "2.12.0" in rows[0]["values"][1]
+    assert "2.13.0" in rows[0]["values"][0]
 
 
 @EXAMPLES
