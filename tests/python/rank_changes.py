@@ -1,4 +1,4 @@
-"""Changes of the log of one rank, as PyTorch would have logged them: another shape, a graph break, a lost tail and more.
+"""Changes of the log of one rank, as PyTorch would have logged them: another shape, a graph break, a lost tail.
 
 A change gets the records of a log and gives those of the changed one; the md5 of each payload is right again when they
 are written.
