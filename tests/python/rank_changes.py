@@ -103,8 +103,10 @@ def graph_break(records: list[Record], compile_id: str) -> list[Record]:
     return [*records[:at], reason, *ends, *begins, *again, *records[at:]]
 
 
-def extra_compile(records: list[Record], compile_id: str, name: str = "only_here") -> list[Record]:
-    """Compile one function more behind a compile; the frames that follow have the next numbers."""
+def extra_compile(
+    records: list[Record], compile_id: str, name: str = "only_here", *, before: bool = False
+) -> list[Record]:
+    """Compile one function more behind a compile, or before it; the frames that follow have the next numbers."""
     mine = of(records, compile_id)
     end = max(number for number, record in enumerate(records) if record.compile_id == compile_id) + 1
     length = mine[-1].when - mine[0].when + dt.timedelta(seconds=1)
@@ -121,22 +123,24 @@ def extra_compile(records: list[Record], compile_id: str, name: str = "only_here
             value["describer_id"] += 5000
         if record.payload is not None and record.kind != "chromium_event":
             record.payload = record.payload.replace(b" in %b," % old, b" in %b," % name.encode())
-    later = [*extra, *records[end:]]
+    start = next(number for number, record in enumerate(records) if record.compile_id == compile_id)
+    at = start if before else end
+    later = records[at:] if before else [*extra, *records[at:]]
     for record in later:
-        _next_frame(record)
+        _shift_frame(record, 1)
         move(record, length)
-    return [*records[:end], *later]
+    return [*records[:at], *(extra if before else []), *later]
 
 
-def _next_frame(record: Record) -> None:
-    shift = Shift(frame=1, autograd=0, string=0, describer=0, key=1, time=dt.timedelta())
+def _shift_frame(record: Record, by: int) -> None:
+    shift = Shift(frame=by, autograd=0, string=0, describer=0, key=by, time=dt.timedelta())
     if record.head.get("frame_id") is not None:
-        record.head["frame_id"] += 1
+        record.head["frame_id"] += by
     value = record.head[record.kind]
     if isinstance(value, dict) and value.get("compile_id"):
         value["compile_id"] = shift_compile_id(value["compile_id"], shift)
         if value.get("frame_key"):
-            value["frame_key"] = str(int(value["frame_key"]) + 1)
+            value["frame_key"] = str(int(value["frame_key"]) + by)
     if record.payload is not None and (record.kind == "chromium_event" or record.name.startswith("aotautograd_cache")):
         pattern = rb'"compile_id": "([!/\d_]+)"'
         record.payload = re.sub(
@@ -318,6 +322,24 @@ def other_version(records: list[Record], version: str) -> list[Record]:
         elif record.kind.endswith("compilation_metrics"):
             record.head[record.kind]["pytorch_version"] = version
     return records
+
+
+def swapped_order(records: list[Record], first: str, second: str) -> list[Record]:
+    """Compile two functions that follow each other the other way round; each gets the other's id."""
+    early, late = of(records, first), of(records, second)
+    start = next(number for number, record in enumerate(records) if record is early[0])
+    end = next(number for number, record in enumerate(records) if record is late[-1]) + 1
+    by = late[0].when - early[0].when
+    length = late[-1].when - late[0].when + dt.timedelta(milliseconds=20)
+    for record in late:
+        _shift_frame(record, -1)
+        move(record, -by)
+    for record in early:
+        _shift_frame(record, 1)
+        move(record, length)
+    # Strings belong to no compile; they are defined before they are used.
+    rest = [record for record in records[start:end] if record.compile_id is None]
+    return [*records[:start], *rest, *late, *early, *records[end:]]
 
 
 def other_function(records: list[Record], compile_id: str, name: str) -> list[Record]:

@@ -28,6 +28,7 @@ from rank_changes import (
     recompiled,
     slower,
     swapped_collectives,
+    swapped_order,
 )
 from rank_logs import CACHED, COLLECTIVES, COMPILES, DATA, job, rank_records, read, written
 
@@ -162,15 +163,45 @@ def test_a_tail_that_was_cut_off_is_not_known(rank, compile_id, share):
 
 
 @EXAMPLES
-@given(rank=ranks, compile_id=compiles)
-def test_one_compile_more_does_not_make_what_follows_another(rank, compile_id):
-    rows = changed(rank, written(extra_compile(rank_records(rank), compile_id)))
+@given(rank=ranks, compile_id=compiles, before=st.booleans())
+def test_one_compile_more_does_not_make_what_follows_another(rank, compile_id, before):
+    rows = changed(rank, written(extra_compile(rank_records(rank), compile_id, before=before)))
     assert len(rows) == 1
     [row] = rows
     # Only the odd rank has it, so that the id is the one there.
-    frame = int(compile_id.partition("/")[0]) + 1
+    frame = int(compile_id.partition("/")[0]) + (not before)
     check(rows, rank, f"{frame}/0", Change(extra_compile, "compiles"))
     assert "only_here" in f"{row['place']} {row['values']}"
+
+
+@EXAMPLES
+@given(rank=ranks)
+def test_another_order_of_compiles(rank):
+    rows = changed(rank, written(swapped_order(rank_records(rank), "3/0", "4/0")))
+    assert [row["aspect"] for row in rows] == ["compile order"]
+    assert rows[0]["odd_ranks"] == [rank]
+    assert "load" in rows[0]["values"][0]
+    assert "train" in rows[0]["values"][1]
+
+
+@EXAMPLES
+@given(st.permutations(range(RANKS + 1)), compiles, later_compiles)
+def test_two_ranks_are_odd_each_in_its_own(order, compile_id, tail):
+    shape, lost = order[:2]
+    odd = {
+        shape: written(other_shape(rank_records(shape), compile_id)),
+        lost: written(lost_tail(rank_records(lost), tail)),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        rows = differences(job(Path(folder) / "job", RANKS + 1, odd))
+    of_lost = [row for row in rows if row["odd_ranks"] == [lost]]
+    assert [(row["aspect"], row["compile_id"]) for row in of_lost] == [("compiles", tail)]
+    of_shape = [row for row in rows if row["odd_ranks"] == [shape]]
+    assert of_shape[0]["aspect"] == "inputs"
+    assert {row["compile_id"] for row in of_shape} == {compile_id}
+    assert len(of_lost) + len(of_shape) == len(rows)
+    # A rank that lacks the compile is on no side of it.
+    assert any(lost in group for group in of_shape[0]["groups"]) == (compile_id < tail)
 
 
 @EXAMPLES
