@@ -21,6 +21,7 @@ mod probes;
 mod properties;
 mod provenance;
 mod ranks;
+mod ranks_first;
 mod report;
 mod stored;
 mod tables;

@@ -4,3 +4,4 @@ pub(crate) mod cells;
 pub(crate) mod generate;
 pub(crate) mod html;
 pub(crate) mod logs;
+pub(crate) mod rank_logs;

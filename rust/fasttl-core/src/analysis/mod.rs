@@ -3,6 +3,7 @@
 //! Results are tables too, made here once; pages, Python and the shell only arrange them. Nothing here
 //! knows HTML.
 
+mod align;
 pub mod cache;
 mod cache_others;
 pub(crate) mod causes;
@@ -16,7 +17,9 @@ pub mod findings;
 mod frames;
 pub mod graphs;
 mod guards;
+mod lines;
 mod missing;
+mod noise;
 mod of_logs;
 pub mod parts;
 mod phases;
@@ -26,6 +29,7 @@ pub mod ranks;
 pub(crate) mod read_graphs;
 pub mod runtimes;
 pub mod schedules;
+mod settings;
 pub mod spans;
 mod symbols;
 mod tensors;

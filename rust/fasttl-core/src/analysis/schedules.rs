@@ -22,7 +22,7 @@ pub(super) const COLLECTIVES: TableDef =
     TableDef { name: "collectives", about: "a collective, or the wait for one, in the order of a graph", build };
 
 /// Where the order of collectives is known from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScheduleSource {
     /// The artifact `inductor_collective_schedule`.
     Schedule,

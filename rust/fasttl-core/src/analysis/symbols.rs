@@ -84,6 +84,32 @@ fn facts(meta: &[u8], kind: KindId) -> Facts {
     it
 }
 
+/// What a record says in a line, without addresses of nodes; `None` for one about something else, and for expressions,
+/// which are parts of what other records say.
+pub(super) fn sentence(meta: &[u8], kind: KindId) -> Option<String> {
+    let fact = fact(kind).filter(|_| !kind.is(Kind::ExpressionCreated))?;
+    let it = facts(meta, kind);
+    let mut text = fact.to_owned();
+    for part in [it.symbol, it.expr].into_iter().flatten() {
+        text += &format!(" {part}");
+    }
+    if let Some(value) = it.value {
+        text += &format!(" = {value}");
+    }
+    if let Some(range) = it.range {
+        text += &format!(" in {range}");
+    }
+    if let Some(sources) = it.sources.filter(|sources| !sources.is_empty()) {
+        text += &format!(" of {}", sources.join(", "));
+    }
+    Some(text)
+}
+
+/// Whether a record is about symbolic sizes.
+pub(super) fn is_fact(kind: KindId) -> bool {
+    fact(kind).is_some()
+}
+
 /// The address of a node. It is never negative.
 fn id(value: &[u8]) -> Option<u64> {
     u64::try_from(address(value)?).ok()

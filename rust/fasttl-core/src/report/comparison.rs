@@ -10,9 +10,9 @@ use super::pieces::Pieces;
 use super::places::Place;
 use super::tree::Tree;
 use crate::analysis::parts::Part;
-use crate::analysis::ranks::{Facts, ScheduleFact};
+use crate::analysis::ranks::{Facts, ParityFact, ScheduleFact};
 use crate::analysis::runtimes::GraphOps;
-use crate::analysis::schedules::{Parity, ScheduleSource};
+use crate::analysis::schedules::ScheduleSource;
 use crate::error::Result;
 use crate::trace::Log;
 
@@ -105,23 +105,20 @@ fn head(
 }
 
 fn schedules(ranked: &Ranked<'_>, facts: &Facts) -> Vec<serde_json::Value> {
-    let logged = |fact: &&ScheduleFact| fact.source == ScheduleSource::Schedule;
-    let mut found: Vec<&ScheduleFact> = all_schedules(facts).into_iter().filter(logged).collect();
-    found.sort_by_key(|fact| fact.record);
-    let several = several(found.iter().map(|fact| graph_name(ranked.log, fact.record)));
-    let value = |fact: &&ScheduleFact| {
+    let all = facts.all_schedules().map(|(_, shown)| shown);
+    let mut found: Vec<(usize, &ScheduleFact)> =
+        all.filter(|(_, fact)| fact.source == ScheduleSource::Schedule).collect();
+    found.sort_by_key(|(record, _)| *record);
+    let several = several(found.iter().map(|(record, _)| graph_name(ranked.log, *record)));
+    let value = |&(record, fact): &(usize, &ScheduleFact)| {
         // What could not be read is a row of `problems`.
         let ops: Vec<&str> = fact.ops.as_ref().ok()?.split_terminator('\n').collect();
-        let several = several.get(&graph_name(ranked.log, fact.record)).is_some_and(|n| *n > 1);
-        let mut object = head(ranked, fact.record, fact.part, several);
+        let several = several.get(&graph_name(ranked.log, record)).is_some_and(|n| *n > 1);
+        let mut object = head(ranked, record, fact.part, several);
         object.insert("ops".to_owned(), json!(ops));
         Some(object.into())
     };
     found.iter().filter_map(value).collect()
-}
-
-fn all_schedules(facts: &Facts) -> Vec<&ScheduleFact> {
-    facts.compiles.values().flat_map(|c| &c.schedules).chain(facts.loose.values().flatten()).collect()
 }
 
 /// How many there are of each name.
@@ -182,8 +179,8 @@ fn trace_events(ranked: &Ranked<'_>, graphs: &[GraphOps]) -> Vec<serde_json::Val
 /// `collectives_parity.json`: graphs whose schedule and code do not agree, and those that cannot be judged.
 pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io::Result<()> {
     let (mut graphs, mut unknown) = (Vec::new(), Vec::new());
-    for fact in all_schedules(facts) {
-        let id = log.index.records.get(fact.record).map(|r| log.index.names.id(r)).unwrap_or_default();
+    for (_, (record, fact)) in facts.all_schedules() {
+        let id = log.index.records.get(record).map(|r| log.index.names.id(r)).unwrap_or_default();
         let mut object = serde_json::Map::new();
         object.insert("graph".to_owned(), json!(id.folder()));
         object.insert("compile_id".to_owned(), json!(id.collapsed().label()));
@@ -192,7 +189,7 @@ pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io:
             object.insert("is_backward".to_owned(), json!(part.is_backward));
         }
         match &fact.parity {
-            Parity::Compared { offset, reordered, missing_waits, .. }
+            ParityFact::Compared { offset, reordered, missing_waits }
                 if *reordered || *offset > 0 || *missing_waits > 0 =>
             {
                 object.insert("offset".to_owned(), json!(offset));
@@ -200,11 +197,11 @@ pub(super) fn write_parity(out: &mut dyn Write, log: &Log, facts: &Facts) -> io:
                 object.insert("reordered".to_owned(), json!(reordered));
                 graphs.push(serde_json::Value::from(object));
             }
-            Parity::Unknown(why) => {
-                object.insert("why".to_owned(), json!(why));
+            ParityFact::Unknown(why) => {
+                object.insert("why".to_owned(), json!(**why));
                 unknown.push(serde_json::Value::from(object));
             }
-            Parity::Compared { .. } | Parity::Nothing => {}
+            ParityFact::Compared { .. } | ParityFact::Nothing => {}
         }
     }
     let description = "Collectives that stand in the schedule and not in the generated code, or the other way round (offset), collectives in the code whose result nothing in it waits for (missing_waits), and whether the same collectives stand in another order (reordered). Graphs without either are left out; of those under unknown it cannot be told.";

@@ -100,7 +100,7 @@ impl Writer<'_> {
         (rows, facts, findings): (&[RankRow<'_>], &[Facts], &[Finding]),
         files: JobFiles,
     ) -> Result<()> {
-        let found = compare(self.trace, facts);
+        let found = compare(self.trace, facts, self.job)?;
         let evidence = self.evidence((&found, findings), places)?;
         let input = JobInput {
             trace: self.trace,

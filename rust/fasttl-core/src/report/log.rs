@@ -125,9 +125,9 @@ impl Writer<'_> {
     fn compared(&self, shared: &Shared<'_>, place: &Place, in_job: &InJob) -> Result<(Facts, JobFiles)> {
         self.job.check()?;
         let Shared { tree, site, .. } = shared;
-        let Site { log, bytes, compiles, parts, number, .. } = *site;
+        let Site { log, bytes, metrics, compiles, parts, number, .. } = *site;
         let graphs = runtimes(log, bytes, parts);
-        let facts = facts(log, bytes, (compiles, parts, &graphs), &in_job.texts);
+        let facts = facts((log, bytes, metrics), (compiles, parts, &graphs), &in_job.texts);
         let parity = |out: &mut dyn Write| comparison::write_parity(out, log, &facts);
         tree.stream(&RelPath::fixed("collectives_parity.json"), parity)?;
         let has = if in_job.is_ranked(log, place) {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Aspect;
-use super::noise::plain;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
 use crate::analysis::cache::bypass_reason;
+use crate::analysis::noise::plain;
 
 /// A cache, the direction of the Inductor compile, and the n-th look-up of these.
 type Key = (&'static str, Option<bool>, usize);

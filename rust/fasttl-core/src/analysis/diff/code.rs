@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 
 use super::Aspect;
 use super::graphs::is_from_cache;
-use super::lines::{Budget, Refused, Run, compare};
-use super::noise::plain;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
+use crate::analysis::lines::{Budget, Refused, Run, compare};
+use crate::analysis::noise::plain;
 use crate::format::payload::md5_hex;
 
 /// Beginnings of names that Inductor numbers through.
@@ -279,7 +279,8 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DiffOptions;
+    use std::time::Duration;
+
     use super::*;
 
     fn of(a: &str, b: &str) -> Vec<(String, String)> {
@@ -287,7 +288,7 @@ mod tests {
         let text = |lines: &[Line], range: Range<usize>| {
             lines[range].iter().map(|line| line.text.trim()).collect::<Vec<_>>().join("|")
         };
-        let found = hunks(&a, &b, &Budget::new(&DiffOptions::default())).unwrap();
+        let found = hunks(&a, &b, &Budget::new(Duration::from_secs(20), 40_000)).unwrap();
         found.into_iter().map(|(of_a, of_b)| (text(&a, of_a), text(&b, of_b))).collect()
     }
 

@@ -1,12 +1,12 @@
 //! Which compiles there are on each side, and how they ended.
 
 use super::Aspect;
-use super::align::{Matched, align};
-use super::lines::{Budget, one_sided};
-use super::noise::plain;
 use super::sheet::{Alone, Sheet, Spot, Spots, Values, counted};
 use super::side::{Half, LogSide, Pair};
+use crate::analysis::align::{Matched, align};
 use crate::analysis::compiles::{Compile, FailureKind, Status};
+use crate::analysis::lines::{Budget, one_sided};
+use crate::analysis::noise::plain;
 use crate::format::code_place::file_name;
 use crate::trace::{Log, LogState};
 

@@ -6,22 +6,14 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use super::Aspect;
-use super::align::Matched;
 use super::sheet::{Sheet, Values};
 use super::side::LogSide;
+use crate::analysis::align::Matched;
 use crate::analysis::compiles::Compile;
+use crate::analysis::settings::{FIELDS, is_path, settings};
 use crate::analysis::versions::{Versions, versions as read_versions};
 use crate::format::payload::md5;
-use crate::format::strict;
 use crate::tables::Fields;
-
-/// Fields of the metrics that hold settings, and what they are called here.
-const FIELDS: &[(&str, &str)] = &[
-    ("dynamo_config", "dynamo"),
-    ("inductor_config", "inductor"),
-    ("functorch_config", "functorch"),
-    ("compiler_config", "compiler"),
-];
 
 /// Compares the versions that two logs name.
 pub(super) fn versions(a: &LogSide<'_>, b: &LogSide<'_>, sheet: &mut Sheet) {
@@ -95,15 +87,6 @@ fn one_says_nothing(field: &str, a: &Fields<'_>, b: &Fields<'_>, sheet: &mut She
     sheet.unknown(Aspect::Configuration, format!("the log of {side} has no {field}"));
 }
 
-/// The settings in a field: JSON inside a string.
-fn settings(text: &[u8]) -> Option<BTreeMap<String, Value>> {
-    let outer = crate::format::json::unescape(text);
-    let text = outer.as_deref().map_or(text, str::as_bytes);
-    let value: Value = serde_json::from_slice(&strict::to_strict(text)).ok()?;
-    let Value::Object(members) = value else { return None };
-    Some(members.into_iter().collect())
-}
-
 /// Settings that are not the same, with both values as JSON.
 fn differing(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> Vec<(String, Values)> {
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -120,8 +103,7 @@ fn differing(a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>) -> Vec<(S
 
 /// Folders differ from machine to machine and from run to run.
 fn both_paths(a: Option<&Value>, b: Option<&Value>) -> bool {
-    let is_path = |value: Option<&Value>| value.and_then(Value::as_str).is_some_and(|text| text.starts_with('/'));
-    is_path(a) && is_path(b)
+    a.is_some_and(is_path) && b.is_some_and(is_path)
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Aspect;
 use super::compiles::count_row;
-use super::lines::{Budget, Refused, Run, compare};
 use super::sheet::{Sheet, Values};
 use super::side::{Half, Pair};
 use crate::analysis::compiles::CacheState;
 use crate::analysis::graphs::stage;
+use crate::analysis::lines::{Budget, Refused, Run, compare};
 use crate::format::fx_graph::{Node, nodes};
 
 /// A stage, the direction of the Inductor compile, and the n-th of these.
@@ -278,14 +278,15 @@ fn is_same(a: Option<&Node>, b: Option<&Node>, to_b: &[Option<usize>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DiffOptions;
+    use std::time::Duration;
+
     use super::*;
 
     fn of(a: &str, b: &str) -> Vec<(Option<String>, Option<String>)> {
         let read = |body: &str| nodes(format!("def forward(self, x, y):\n{body}").as_bytes()).unwrap();
         let (a, b) = (read(a), read(b));
         let text = |nodes: &[Node], at: Option<usize>| at.map(|at| nodes[at].text.clone());
-        let found = changes(&a, &b, &Budget::new(&DiffOptions::default())).unwrap();
+        let found = changes(&a, &b, &Budget::new(Duration::from_secs(20), 40_000)).unwrap();
         found.into_iter().map(|(of_a, of_b)| (text(&a, of_a), text(&b, of_b))).collect()
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Aspect;
 use super::compiles::count_row;
-use super::lines::one_sided;
-use super::noise::plain_guard;
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
+use crate::analysis::lines::one_sided;
+use crate::analysis::noise::plain_guard;
 use crate::format::guards::{Guard, parse};
 
 /// Characters of a source.

@@ -1,18 +1,15 @@
 //! What differs between two traces, two ranks or two compiles.
 //!
-//! Compiles of both sides are matched first (`align.rs`); then each aspect of a matched pair is compared by a file of
+//! Compiles of both sides are matched first (`analysis/align.rs`); then each aspect of a matched pair is compared by a file of
 //! its own here. What differs between any two processes is no difference: addresses, folders, generated names, the
 //! order of guards, small differences of time. A row names the records on both sides that show it.
 
-mod align;
 mod cache;
 mod code;
 mod compiles;
 mod config;
 mod graphs;
 mod guards;
-mod lines;
-mod noise;
 mod phases;
 mod reasons;
 mod selector;
@@ -28,11 +25,12 @@ pub use selector::{Selector, Who};
 pub use sheet::{Change, Difference, Finding, Spot};
 pub use tables::{diff_table, summary_table};
 
+use super::align;
+use super::lines::Budget;
 use super::ranks::Verdict;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::Job;
 use crate::trace::Trace;
-use lines::Budget;
 use sheet::Sheet;
 
 /// What is compared.
@@ -179,7 +177,7 @@ impl Diff {
 /// # .unwrap();
 /// ```
 pub fn diff(a: Side<'_>, b: Side<'_>, options: &DiffOptions, job: &Job) -> Result<Diff> {
-    let budget = Budget::new(options);
+    let budget = Budget::new(options.time, options.most_lines);
     let single = (a.selector.compile.is_some(), b.selector.compile.is_some());
     if single.0 != single.1 {
         let text = "a compile is named on one side only: name one on both, or on none";

@@ -4,10 +4,10 @@ use rustc_hash::FxHashSet;
 
 use super::Aspect;
 use super::compiles::{Shown, sets};
-use super::noise::{plain, plain_guard};
 use super::sheet::Sheet;
 use super::side::{Half, Pair};
 use crate::analysis::compiles::FailureKind;
+use crate::analysis::noise::{plain, plain_guard};
 use crate::format::code_place::file_name;
 use crate::format::graph_break::{self, GraphBreak};
 use crate::format::recompile_reason;

@@ -18,7 +18,7 @@ mod words;
 
 pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
-pub(crate) use words::first_words;
+pub(crate) use words::{failure_words, first_words};
 
 use super::causes::{Shown, Spread, of_logs};
 use super::parts::parts;

@@ -1,8 +1,11 @@
 //! Groups what ranks have at one place by its value, and tells differences from what is not known.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Aspect, Diagnostic, Key, Member, Verdict};
+use crate::format::text::shorten;
 
 /// Ranks that have the same value at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +21,34 @@ pub struct Group {
 /// A place at which ranks differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Generation and compile id; `None` for what belongs to no compile.
+    /// What differs.
+    pub aspect: Aspect,
+    /// Generation and compile id on most of the ranks that have it; `None` for what belongs to no compile.
     pub key: Option<Key>,
+    /// Place in a list, such as the collectives of a graph, from 1.
+    pub position: Option<u64>,
+    /// When a rank that is not of the largest group began the compile, in microseconds since 1970.
+    pub time_us: Option<i64>,
     /// What is looked at: the compile id, with the part of it and the position where there are any.
     pub place: String,
     /// Who has what, the largest group first.
     pub groups: Vec<Group>,
+    /// What made them part, as far as the logs show it.
+    pub cause: Option<String>,
+    /// Number of the difference that it follows from, in the list of all; `None` where it follows from none that the logs
+    /// show.
+    pub follows: Option<usize>,
+    /// Row of the lineup.
+    pub(super) row: Option<usize>,
+}
+
+impl Difference {
+    /// Ranks that are not of the largest group, in order.
+    pub fn odd_ranks(&self) -> Vec<i32> {
+        let mut odd: Vec<i32> = self.groups.iter().skip(1).flat_map(|group| group.ranks.iter().copied()).collect();
+        odd.sort_unstable();
+        odd
+    }
 }
 
 /// Something that could not be judged.
@@ -37,46 +62,91 @@ pub struct Unjudged {
     pub why: String,
 }
 
-/// What one rank has at one place.
+/// What values are compared by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// A digest.
+    Digest([u8; 16]),
+    /// A text.
+    Text(Arc<str>),
+    /// A number.
+    Number(u64),
+}
+
+/// What ranks have at one place.
 #[derive(Clone, Debug)]
 pub(super) enum Cell {
     /// A value: what is compared, what a person reads, and the record that shows it, if it is one.
-    Known(String, String, Option<usize>),
+    Known(Mark, String, Option<usize>),
+    /// The same where some of it may be lost: it can agree, and not differ.
+    Doubtful(Mark),
     /// Not known, for this reason.
-    Unknown(String),
+    Unknown(Arc<str>),
 }
 
 impl Cell {
     /// A value that reads as it compares.
-    pub(super) fn plain(value: impl Into<String>, record: usize) -> Self {
-        let value = value.into();
-        Self::Known(value.clone(), value, Some(record))
+    pub(super) fn plain(value: &str, record: Option<usize>) -> Self {
+        Self::Known(Mark::Text(value.into()), value.to_owned(), record)
     }
 
-    /// The value of a rank that lacks what others have.
-    pub(super) fn absent(value: &str) -> Self {
-        Self::Known(value.to_owned(), value.to_owned(), None)
+    pub(super) fn unknown(why: &str) -> Self {
+        Self::Unknown(why.into())
+    }
+
+    /// The same value, where some of it may be lost.
+    pub(super) fn doubtful(self) -> Self {
+        match self {
+            Self::Known(mark, ..) => Self::Doubtful(mark),
+            other => other,
+        }
     }
 }
 
-/// Differences of one comparison that are kept; the others are counted.
-const DIFFERENCES: usize = 10_000;
+/// Members that are alike, with the log that is evidence of it.
+#[derive(Clone, Debug)]
+pub(super) struct Alike {
+    pub(super) ranks: Vec<i32>,
+    pub(super) log: usize,
+}
+
+impl Alike {
+    pub(super) fn one(member: &Member<'_>) -> Self {
+        Self { ranks: vec![member.rank], log: member.log }
+    }
+}
+
+/// Differences that are kept of one aspect; the others are counted.
+pub(super) const DIFFERENCES: usize = 10_000;
+
+/// Reasons that are kept of one aspect.
+const REASONS: usize = 1_000;
 
 /// Characters of a value that are shown.
 const LONGEST: usize = 200;
 
-/// What was found at all places that were compared.
-#[derive(Default)]
-pub(super) struct Findings {
+/// Where cells stand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) key: Option<Key>,
+    pub(super) row: Option<usize>,
+    pub(super) position: Option<u64>,
+    pub(super) words: String,
+}
+
+/// What was found of one aspect.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
     pub(super) differences: Vec<Difference>,
     /// Places that differ and are not kept.
-    more: usize,
-    pub(super) unknown: Vec<Unjudged>,
+    pub(super) more: usize,
+    unknown: Vec<Unjudged>,
+    reasons: FxHashMap<(Vec<i32>, String), usize>,
     /// Places that at least two ranks know and agree on.
     pub(super) agreed: usize,
 }
 
-impl Findings {
+impl Found {
     /// Whether no further difference is kept.
     pub(super) fn is_full(&self) -> bool {
         self.differences.len() >= DIFFERENCES
@@ -87,52 +157,93 @@ impl Findings {
         self.more += usize::from(differs);
     }
 
-    /// Compares the cells of one place.
-    pub(super) fn place(&mut self, key: Option<Key>, place: &str, cells: Vec<(&Member<'_>, Cell)>) {
-        let mut groups: Vec<(String, Group)> = Vec::new();
-        let mut unknown: BTreeMap<String, Vec<i32>> = BTreeMap::new();
-        for (member, cell) in cells {
+    /// Compares the cells of one place. Yields whether they differ.
+    pub(super) fn place(&mut self, aspect: Aspect, place: &Place, cells: Vec<(&Alike, Cell)>) -> bool {
+        let mut groups: Vec<(Mark, Group)> = Vec::new();
+        let mut doubtful = Vec::new();
+        for (alike, cell) in cells {
             match cell {
-                Cell::Unknown(why) => unknown.entry(why).or_default().push(member.rank),
-                Cell::Known(value, shown, record) => {
-                    if let Some((_, group)) = groups.iter_mut().find(|(v, _)| *v == value) {
-                        group.ranks.push(member.rank);
+                Cell::Unknown(why) => self.not_known(alike.ranks.clone(), &place.words, &why),
+                Cell::Doubtful(mark) => doubtful.push((alike, mark)),
+                Cell::Known(mark, shown, record) => {
+                    if let Some((_, group)) = groups.iter_mut().find(|(known, _)| *known == mark) {
+                        group.ranks.extend(&alike.ranks);
                     } else {
-                        let evidence = (member.log, record);
-                        groups.push((value, Group { ranks: vec![member.rank], value: shorten(shown), evidence }));
+                        let evidence = (alike.log, record);
+                        let value = shorten(&shown, LONGEST);
+                        groups.push((mark, Group { ranks: alike.ranks.clone(), value, evidence }));
                     }
                 }
             }
         }
-        for (why, ranks) in unknown {
-            self.not_known(ranks, place, why);
+        for (alike, mark) in doubtful {
+            match groups.iter_mut().find(|(known, _)| *known == mark) {
+                Some((_, group)) => group.ranks.extend(&alike.ranks),
+                None => self.not_known(alike.ranks.clone(), &place.words, super::compiles::INCOMPLETE),
+            }
         }
         let known: usize = groups.iter().map(|(_, group)| group.ranks.len()).sum();
         match groups.len() {
-            0 => {}
-            1 => self.agreed += usize::from(known > 1),
-            _ if self.is_full() => self.count(true),
+            0 => false,
+            1 => {
+                self.agreed += usize::from(known > 1);
+                false
+            }
+            _ if self.is_full() => {
+                self.count(true);
+                true
+            }
             _ => {
                 let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+                for group in &mut groups {
+                    group.ranks.sort_unstable();
+                }
                 groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
-                self.differences.push(Difference { key, place: place.to_owned(), groups });
+                let Place { key, row, position, words } = place.clone();
+                self.differences.push(Difference {
+                    aspect,
+                    key,
+                    position,
+                    time_us: None,
+                    place: words,
+                    groups,
+                    cause: None,
+                    follows: None,
+                    row,
+                });
+                true
             }
         }
     }
 
     /// Notes what could not be judged; places with the same reason for the same ranks are one.
-    fn not_known(&mut self, ranks: Vec<i32>, place: &str, why: String) {
-        match self.unknown.iter_mut().find(|u| u.ranks == ranks && u.why == why) {
-            Some(known) if known.place.len() < 60 => known.place = format!("{}, {place}", known.place),
-            Some(known) if known.place.ends_with('…') => {}
-            Some(known) => known.place += " …",
-            None => self.unknown.push(Unjudged { ranks, place: place.to_owned(), why }),
+    pub(super) fn not_known(&mut self, mut ranks: Vec<i32>, place: &str, why: &str) {
+        ranks.sort_unstable();
+        let key = (ranks, why.to_owned());
+        if let Some(known) = self.reasons.get(&key).and_then(|at| self.unknown.get_mut(*at)) {
+            also_at(&mut known.place, place);
+        } else if self.unknown.len() < REASONS {
+            self.unknown.push(Unjudged { ranks: key.0.clone(), place: place.to_owned(), why: key.1.clone() });
+            self.reasons.insert(key, self.unknown.len() - 1);
         }
     }
 
-    /// The diagnostic. `same` is said where all agree, `nothing` where no two ranks could be compared.
-    pub(super) fn diagnostic(self, aspect: Aspect, same: &str, nothing: &str) -> Diagnostic {
-        let Self { differences, more, unknown, agreed } = self;
+    /// These and then those of later places.
+    pub(super) fn take(&mut self, later: Self) {
+        let room = DIFFERENCES.saturating_sub(self.differences.len());
+        let kept = later.differences.len().min(room);
+        self.more += later.more + later.differences.len() - kept;
+        self.differences.extend(later.differences.into_iter().take(kept));
+        for unknown in later.unknown {
+            self.not_known(unknown.ranks, &unknown.place, &unknown.why);
+        }
+        self.agreed += later.agreed;
+    }
+
+    /// The result. `same` is what is said when all is the same, `nothing` when no two ranks have anything to compare.
+    pub(super) fn diagnostic(self, aspect: Aspect, same: &str, nothing: &str) -> (Diagnostic, Vec<Difference>) {
+        let Self { differences, more, mut unknown, agreed, .. } = self;
+        unknown = joined(unknown);
         let (verdict, sentence) = match differences.first() {
             Some(first) => (Verdict::Differs, first_difference(first, differences.len() + more)),
             None if agreed == 0 => (Verdict::Unknown, nothing.to_owned()),
@@ -141,15 +252,36 @@ impl Findings {
                 (Verdict::Unknown, format!("What could be compared is the same, but not all could: {}.", why(&unknown)))
             }
         };
-        Diagnostic { aspect, verdict, sentence, differences, more, unknown }
+        (Diagnostic { aspect, verdict, sentence, differences: differences.len() + more, unknown }, differences)
     }
 }
 
-/// Texts of a log may be of any length; what is compared is the whole.
-fn shorten(text: String) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
-        None => text,
+/// Reasons for the same place, of several ranks, are one.
+fn joined(unknown: Vec<Unjudged>) -> Vec<Unjudged> {
+    let mut joined: Vec<Unjudged> = Vec::new();
+    let mut at: FxHashMap<(String, String), usize> = FxHashMap::default();
+    for one in unknown {
+        let key = (one.place.clone(), one.why.clone());
+        match at.get(&key).and_then(|at| joined.get_mut(*at)) {
+            Some(known) => {
+                known.ranks.extend(one.ranks);
+                known.ranks.sort_unstable();
+                known.ranks.dedup();
+            }
+            None => {
+                at.insert(key, joined.len());
+                joined.push(one);
+            }
+        }
+    }
+    joined
+}
+
+fn also_at(known: &mut String, place: &str) {
+    if known.len() < 60 {
+        *known = format!("{known}, {place}");
+    } else if !known.ends_with('…') {
+        *known += " …";
     }
 }
 
@@ -160,7 +292,7 @@ fn why(unknown: &[Unjudged]) -> String {
 }
 
 /// `0/1 is on rank 2 and not on ranks 0, 1, 3` for the first of several.
-fn first_difference(first: &Difference, count: usize) -> String {
+pub(super) fn first_difference(first: &Difference, count: usize) -> String {
     let sides: Vec<String> =
         first.groups.iter().take(4).map(|g| format!("{} on {}", g.value, rank_list(&g.ranks))).collect();
     let more =
@@ -199,5 +331,20 @@ mod tests {
         let odd: Vec<i32> = (0..100).map(|n| n * 2).collect();
         assert!(rank_list(&odd).ends_with("and more, 100 in all"));
         assert_eq!(rank_list(&[i32::MAX - 1, i32::MAX]), "ranks 2147483646, 2147483647");
+    }
+
+    #[test]
+    fn what_may_be_lost_agrees_or_is_not_known() {
+        let alike = |rank: i32| Alike { ranks: vec![rank], log: 0 };
+        let (a, b, c) = (alike(0), alike(1), alike(2));
+        let mut found = Found::default();
+        let cells = vec![
+            (&a, Cell::plain("x", None)),
+            (&b, Cell::plain("x", None).doubtful()),
+            (&c, Cell::plain("y", None).doubtful()),
+        ];
+        assert!(!found.place(Aspect::Breaks, &Place::default(), cells));
+        assert_eq!((found.agreed, found.unknown.len()), (1, 1));
+        assert_eq!(found.unknown[0].ranks, [2]);
     }
 }

@@ -1,83 +1,111 @@
 //! Collectives of each graph in their order.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::cells::{Cell, Findings};
-use super::compiles::{INCOMPLETE, keys, label};
-use super::facts::ScheduleFact;
+use super::cells::{Alike, Cell, Found, Mark, Place};
+use super::compiles::{INCOMPLETE, label};
+use super::facts::{ScheduleFact, Wholeness};
+use super::row::{Has, Row};
 use super::spots::{by_spot, name};
-use super::{Aspect, Diagnostic, Key, Member};
+use super::{Aspect, Key, Member};
 use crate::analysis::schedules::ScheduleSource;
 use crate::format::output_code::is_wait;
 
-/// Collectives in the order of each graph, waits among them.
-pub(super) fn collectives(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    let mut any = false;
-    for key in keys(members) {
-        any |= of_key(members, key, &label(key), Belongs::ToCompile, &mut findings);
-    }
-    let loose: BTreeSet<Key> = members.iter().flat_map(|m| m.facts.loose.keys().copied()).collect();
-    for key in loose {
-        let place = if key.1.is_none() { "no compile id".to_owned() } else { label(key) };
-        any |= of_key(members, key, &place, Belongs::ToNone, &mut findings);
-    }
-    let same = if any {
-        "All ranks run the same collectives in the same order in each graph."
-    } else {
-        "No graph of any rank has a collective."
-    };
-    findings.diagnostic(Aspect::Collectives, same, "No two ranks have a graph or code to compare.")
+/// Who has which schedules, and what it means where a rank has none.
+struct Sides<'a> {
+    alike: Vec<Alike>,
+    /// By side: the schedules, or what is said of a side without any.
+    facts: Vec<Result<Vec<(usize, &'a ScheduleFact)>, Cell>>,
+    /// By side: what is said where it has not this graph.
+    lacks: Vec<Cell>,
 }
 
-/// Whether schedules belong to the compile of a frame.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Belongs {
-    ToCompile,
-    ToNone,
-}
-
-/// Compares the graphs of an id; yields whether one has a collective.
-fn of_key(members: &[Member<'_>], key: Key, place: &str, belongs: Belongs, findings: &mut Findings) -> bool {
-    let spots = by_spot(members, |m| facts(m, key, belongs), |fact| fact.part);
-    let mut any = false;
-    for (spot, found) in &spots {
-        let ops = |fact: &ScheduleFact| fact.ops.as_ref().is_ok_and(|ops| !ops.is_empty());
-        let has_any = found.iter().any(|(_, fact)| ops(fact));
-        any |= has_any;
-        let final_order = found.iter().any(|(_, fact)| fact.source != ScheduleSource::Graph);
-        let judged = |fact: &&ScheduleFact| !(has_any && final_order && fact.source == ScheduleSource::Graph);
-        let known: Vec<&str> =
-            found.iter().map(|(_, fact)| *fact).filter(judged).filter_map(|f| f.ops.as_deref().ok()).collect();
-        let position = first_difference(&known);
-        let cell = |at: usize, m: &Member<'_>| match found.iter().find(|(of, _)| *of == at).map(|(_, fact)| *fact) {
-            None if m.facts.incomplete => Cell::Unknown(INCOMPLETE.to_owned()),
-            None if !has_any => Cell::Known(String::new(), "no collective".to_owned(), None),
-            None if belongs == Belongs::ToNone => Cell::absent("no such graph"),
-            None => match m.facts.compiles.get(&key) {
-                None => Cell::absent("not compiled"),
-                Some(compile) => Cell::plain("no such graph", compile.first),
-            },
-            Some(fact) => match &fact.ops {
-                Err(why) => Cell::Unknown(why.to_string()),
-                Ok(_) if !judged(&fact) => {
-                    Cell::Unknown("only its graph is logged, which has another order than the code".to_owned())
-                }
-                Ok(ops) => Cell::Known(ops.to_string(), at_position(ops, position), Some(fact.record)),
-            },
+/// Collectives in the order of each graph of a compile, waits among them. Yields whether there is one.
+pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
+    let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new() };
+    for side in &row.sides {
+        let (facts, lacks) = match side.has {
+            // A compile that a rank lacks is a difference of its own.
+            Has::Absent => continue,
+            Has::Lost => (Err(Cell::unknown(INCOMPLETE)), Cell::unknown(INCOMPLETE)),
+            Has::Compile(facts, compile) => {
+                let cut = side.doubtful || facts.wholeness != Wholeness::Whole;
+                let lacks =
+                    if cut { Cell::unknown(INCOMPLETE) } else { Cell::plain("no such graph", Some(compile.first())) };
+                (Ok(facts.schedules(compile).collect()), lacks)
+            }
         };
-        let part = name(*spot, spots.len(), found.iter().map(|(_, fact)| fact.part));
-        let place = format!("{place}{part}, collective {}", position + 1);
-        findings.place(Some(key), &place, members.iter().enumerate().map(|(at, m)| (m, cell(at, m))).collect());
+        sides.alike.push(side.alike.clone());
+        sides.facts.push(facts);
+        sides.lacks.push(lacks);
+    }
+    compare(&sides, &row.place(""), found)
+}
+
+/// The same of what belongs to no compile of a frame.
+pub(super) fn loose(members: &[Member<'_>], found: &mut Found) -> bool {
+    let keys: BTreeSet<Key> = members.iter().flat_map(|m| m.facts.loose.keys().copied()).collect();
+    let mut any = false;
+    for key in keys {
+        let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new() };
+        for member in members {
+            let facts = member.facts.loose.get(&key).map_or(&[][..], Vec::as_slice);
+            sides.alike.push(Alike::one(member));
+            sides.facts.push(Ok(facts.iter().map(|(record, fact)| (*record, fact)).collect()));
+            let whole = member.facts.wholeness == Wholeness::Whole;
+            sides.lacks.push(if whole { Cell::plain("no such graph", None) } else { Cell::unknown(INCOMPLETE) });
+        }
+        let words = if key.1.is_none() { "no compile id".to_owned() } else { label(key) };
+        let key = Some(key).filter(|key| !key.1.is_none());
+        any |= compare(&sides, &Place { key, words, ..Place::default() }, found);
     }
     any
 }
 
-fn facts<'a>(member: &'a Member<'_>, key: Key, belongs: Belongs) -> &'a [ScheduleFact] {
-    match belongs {
-        Belongs::ToCompile => member.facts.compiles.get(&key).map_or(&[], |c| c.schedules.as_slice()),
-        Belongs::ToNone => member.facts.loose.get(&key).map_or(&[], Vec::as_slice),
+/// Compares the graphs of an id; yields whether one has a collective.
+fn compare(sides: &Sides<'_>, place: &Place, found: &mut Found) -> bool {
+    let with: Vec<(usize, Vec<(usize, &ScheduleFact)>)> = sides
+        .facts
+        .iter()
+        .enumerate()
+        .filter_map(|(side, facts)| facts.as_ref().ok().map(|facts| (side, facts.clone())))
+        .collect();
+    let spots = by_spot(&with, |fact| fact.part);
+    let mut any = false;
+    for (spot, of_spot) in &spots {
+        let has_ops = |fact: &ScheduleFact| fact.ops.as_ref().is_ok_and(|ops| !ops.is_empty());
+        let has_any = of_spot.iter().any(|(.., fact)| has_ops(fact));
+        any |= has_any;
+        let final_order = of_spot.iter().any(|(.., fact)| fact.source != ScheduleSource::Graph);
+        let judged = |fact: &ScheduleFact| !(has_any && final_order && fact.source == ScheduleSource::Graph);
+        let known: Vec<&str> = of_spot
+            .iter()
+            .filter(|(.., fact)| judged(fact))
+            .filter_map(|(.., fact)| fact.ops.as_deref().ok())
+            .collect();
+        let position = first_difference(&known);
+        let cell = |side: usize| match of_spot.iter().find(|(of, ..)| *of == side) {
+            None => match sides.facts.get(side) {
+                Some(Err(cell)) => cell.clone(),
+                _ if !has_any => Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None),
+                _ => sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE)),
+            },
+            Some((_, record, fact)) => match &fact.ops {
+                Err(why) => Cell::Unknown(Arc::clone(why)),
+                Ok(_) if !judged(fact) => {
+                    Cell::unknown("only its graph is logged, which has another order than the code")
+                }
+                Ok(ops) => Cell::Known(Mark::Text(Arc::clone(ops)), at_position(ops, position), Some(*record)),
+            },
+        };
+        let part = name(*spot, spots.len(), of_spot.iter().map(|(.., fact)| fact.part));
+        let cells = sides.alike.iter().enumerate().map(|(side, alike)| (alike, cell(side))).collect();
+        let at = position as u64 + 1;
+        let words = format!("{}{part}, collective {at}", place.words);
+        found.place(Aspect::Collectives, &Place { words, position: Some(at), ..place.clone() }, cells);
     }
+    any
 }
 
 fn each(ops: &str) -> impl Iterator<Item = &str> {

@@ -1,16 +1,11 @@
-//! Compile ids, what they stand for, why they were recompiled, and what the caches answered.
+//! Which compiles there are, and in which order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::cells::{Cell, Findings};
-use super::facts::{CompileFact, GraphFact};
-use super::{Aspect, Diagnostic, Key, Member};
-use crate::format::payload::md5_hex;
-
-/// The ids that any of the logs has.
-pub(super) fn keys(members: &[Member<'_>]) -> BTreeSet<Key> {
-    members.iter().flat_map(|m| m.facts.compiles.keys().copied()).collect()
-}
+use super::cells::{Cell, Difference, Found, Group, Mark, Place, rank_list};
+use super::lineup::LineupRow;
+use super::row::{Has, Row};
+use super::{Aspect, Key, Member};
 
 /// `0/1`, or `0/1 after 2 resets` where ids had started again.
 pub(super) fn label((generation, id): Key) -> String {
@@ -24,141 +19,148 @@ pub(super) fn label((generation, id): Key) -> String {
 /// What is said of what is missing in a log that is not whole.
 pub(super) const INCOMPLETE: &str = "its log is cut or damaged";
 
-/// Which compile ids there are.
-pub(super) fn compile_ids(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    let keys = keys(members);
-    for &key in &keys {
-        let cell = |m: &Member<'_>| match m.facts.compiles.get(&key) {
-            Some(compile) => Cell::Known("yes".to_owned(), "compiled".to_owned(), Some(compile.first)),
-            None if m.facts.incomplete => Cell::Unknown(INCOMPLETE.to_owned()),
-            None => Cell::absent("not compiled"),
+/// What is said of a rank that lacks a compile.
+pub(super) const NOT_COMPILED: &str = "not compiled";
+
+/// Whether all ranks compiled it.
+pub(super) fn compiles(row: &Row<'_>, found: &mut Found) {
+    let cells = row.sides.iter().map(|side| {
+        let cell = match side.has {
+            Has::Compile(_, compile) => {
+                Cell::Known(Mark::Number(1), words(compile.profile.code().as_deref()), Some(compile.first()))
+            }
+            Has::Absent => Cell::Known(Mark::Number(0), NOT_COMPILED.to_owned(), None),
+            Has::Lost => Cell::unknown(INCOMPLETE),
         };
-        findings.place(Some(key), &label(key), members.iter().map(|m| (m, cell(m))).collect());
-    }
-    let ids = if keys.len() == 1 { "id".to_owned() } else { format!("{} ids", keys.len()) };
-    let same = format!("All ranks compiled the same {ids}.");
-    findings.diagnostic(Aspect::CompileIds, &same, "No log has a compile.")
+        (&side.alike, cell)
+    });
+    found.place(Aspect::Compiles, &row.place(""), cells.collect());
 }
 
-/// Compares, id by id, what the compiles of all ranks that have it say. Ranks without the id are left to
-/// [`compile_ids`], unless their log is not whole.
-fn by_id(members: &[Member<'_>], findings: &mut Findings, what: &str, cell: impl Fn(&CompileFact) -> Option<Cell>) {
-    for key in keys(members) {
-        at_id(members, findings, key, what, &cell);
-    }
+fn words(code: Option<&str>) -> String {
+    code.map_or_else(|| "compiled".to_owned(), |code| format!("compiled, {code}"))
 }
 
-fn at_id(
-    members: &[Member<'_>],
-    findings: &mut Findings,
-    key: Key,
-    what: &str,
-    cell: impl Fn(&CompileFact) -> Option<Cell>,
-) {
-    let of = |m: &Member<'_>| match m.facts.compiles.get(&key) {
-        Some(compile) => Some(cell(compile)),
-        None if m.facts.incomplete => Some(Some(Cell::Unknown(INCOMPLETE.to_owned()))),
-        None => None,
-    };
-    let cells: Vec<(&Member<'_>, Option<Cell>)> = members.iter().filter_map(|m| Some((m, of(m)?))).collect();
-    let says = |cell: &Option<Cell>| {
-        matches!(cell, Some(Cell::Unknown(why)) if why != INCOMPLETE) || matches!(cell, Some(Cell::Known(..)))
-    };
-    if !cells.iter().any(|(_, cell)| says(cell)) {
+/// Whether all ranks compiled it in the same order. `of` is the row of the lineup.
+pub(super) fn order(row: &Row<'_>, of: &LineupRow, members: &[Member<'_>], found: &mut Found) {
+    if of.moved.is_empty() {
+        found.agreed += usize::from(row.compiled().map(|(side, ..)| side.members.len()).sum::<usize>() > 1);
         return;
     }
-    let unknown = || Cell::Unknown("its log does not say".to_owned());
-    let cells = cells.into_iter().map(|(m, cell)| (m, cell.unwrap_or_else(unknown))).collect();
-    findings.place(Some(key), &format!("{}{what}", label(key)), cells);
-}
-
-/// What the ids stand for: functions, then graphs.
-pub(super) fn code(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    for key in keys(members) {
-        at_id(members, &mut findings, key, ", function", |compile| {
-            compile.code.as_ref().map(|code| Cell::plain(&**code, compile.first))
-        });
-        let of_key = members.iter().filter_map(|m| m.facts.compiles.get(&key));
-        // Dynamo's graph is the first: what differs later comes from it mostly.
-        let stage = |g: &'_ GraphFact| (!g.stage.starts_with("dynamo"), g.stage.clone());
-        let stages: BTreeSet<(bool, String)> = of_key.flat_map(|c| &c.graphs).map(stage).collect();
-        let graphs: BTreeMap<i32, BTreeMap<&str, &GraphFact>> = members
-            .iter()
-            .filter_map(|m| Some((m.rank, m.facts.compiles.get(&key)?)))
-            .map(|(rank, c)| (rank, c.graphs.iter().map(|g| (g.stage.as_str(), g)).collect()))
-            .collect();
-        for (_, stage) in stages {
-            let cell = |m: &Member<'_>| match graphs.get(&m.rank).map(|of_rank| of_rank.get(stage.as_str())) {
-                None if m.facts.incomplete => Some(Cell::Unknown(INCOMPLETE.to_owned())),
-                None => None,
-                Some(None) => Some(Cell::Unknown("its log has no such graph".to_owned())),
-                Some(Some(graph)) => Some(graph_cell(graph)),
-            };
-            let cells = members.iter().filter_map(|m| Some((m, cell(m)?))).collect();
-            findings.place(Some(key), &format!("{}, {stage}", label(key)), cells);
+    let mut groups: Vec<(u32, Group)> = Vec::new();
+    let mut moved = of.moved.iter().peekable();
+    for (at, (member, number)) in (0_u32..).zip(members.iter().zip(&of.of)) {
+        let is_moved = moved.next_if(|moved| **moved == at).is_some();
+        let Some(compile) = number.and_then(|number| member.facts.compiles.get(number as usize)) else { continue };
+        // Those that were not moved stand at one place, whatever came before it on each rank.
+        let place = if is_moved { number.unwrap_or_default() } else { u32::MAX };
+        if let Some((_, group)) = groups.iter_mut().find(|(known, _)| *known == place) {
+            group.ranks.push(member.rank);
+            continue;
         }
+        let before = number.and_then(|n| n.checked_sub(1)).and_then(|n| member.facts.compiles.get(n as usize));
+        let code = compile.profile.code().unwrap_or_default();
+        let before = before.map_or("compiled first".to_owned(), |before| {
+            format!("behind {} {}", label(before.profile.key), before.profile.name.as_deref().unwrap_or_default())
+        });
+        let value = format!("{} {code}, {}", label(compile.profile.key), before.trim_end());
+        let evidence = (member.log, Some(compile.first()));
+        groups.push((place, Group { ranks: vec![member.rank], value, evidence }));
     }
-    let same = "Under each id all ranks compiled the same function to the same graph.";
-    findings.diagnostic(Aspect::Code, same, "No two ranks have a function or a graph to compare.")
-}
-
-fn graph_cell(graph: &GraphFact) -> Cell {
-    let Some((shape, nodes)) = graph.shape else { return Cell::Unknown("its graph is damaged".to_owned()) };
-    let hash = md5_hex(shape);
-    let nodes = if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") };
-    let shown = format!("{nodes} ({})", hash.get(..8).unwrap_or(&hash));
-    Cell::Known(hash, shown, Some(graph.record))
-}
-
-/// Why they were recompiled.
-pub(super) fn recompiles(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    let compiles = || members.iter().flat_map(|m| &m.facts.compiles);
-    let again = |((_, id), c): &(&Key, &CompileFact)| c.reasons.is_some() || id.frame_compile_id.is_some_and(|n| n > 0);
-    if !compiles().any(|compile| again(&compile)) {
-        // Of a log that is not whole it is not known what came after.
-        let cell = |m: &Member<'_>| {
-            if m.facts.incomplete { Cell::Unknown(INCOMPLETE.to_owned()) } else { Cell::absent("nothing recompiled") }
-        };
-        findings.place(None, "recompiles", members.iter().map(|m| (m, cell(m))).collect());
-        let nothing = "No rank recompiled anything, as far as the logs go.";
-        return findings.diagnostic(Aspect::Recompiles, "No rank recompiled anything.", nothing);
+    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
+    if groups.len() < 2 {
+        return;
     }
-    let cell = |m: &Member<'_>, key: Key| match m.facts.compiles.get(&key) {
-        None if m.facts.incomplete => Cell::Unknown(INCOMPLETE.to_owned()),
-        None => Cell::absent("not recompiled"),
-        Some(compile) => match &compile.reasons {
-            None => Cell::Unknown("its log has no reason".to_owned()),
-            Some(reasons) => {
-                let first = reasons.text.lines().next().unwrap_or_default();
-                let shown: String = first.chars().take(160).collect();
-                Cell::Known(reasons.text.to_string(), shown, Some(reasons.record))
-            }
-        },
+    let Place { key, row, words, .. } = row.place(", order");
+    let difference = Difference {
+        aspect: Aspect::Order,
+        key,
+        position: None,
+        time_us: None,
+        place: words,
+        groups,
+        cause: None,
+        follows: None,
+        row,
     };
-    let recompiled: BTreeSet<Key> = compiles().filter(again).map(|(key, _)| *key).collect();
-    for key in recompiled {
-        findings.place(Some(key), &label(key), members.iter().map(|m| (m, cell(m, key))).collect());
-    }
-    let same = "All ranks recompiled for the same reasons.";
-    findings.diagnostic(Aspect::Recompiles, same, "No log has a reason for its recompiles.")
+    found.differences.push(difference);
 }
 
-/// What the caches answered.
-pub(super) fn cache(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    by_id(members, &mut findings, "", |compile| {
-        compile.cache.as_ref().map(|seen| {
-            if seen.text.contains(" unknown") {
-                Cell::Unknown("the answer of a cache cannot be read".to_owned())
-            } else {
-                Cell::plain(&*seen.text, seen.record)
-            }
-        })
-    });
-    let same = "Where ranks have a compile in common, the caches gave them the same answers.";
-    let nothing = "No two ranks have a look-up to compare: the caches were off, or the backend has none.";
-    findings.diagnostic(Aspect::Cache, same, nothing)
+/// Compiles that the same ranks lack one after the other, since their logs end before, are one difference.
+pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Option<usize>) -> Vec<Difference> {
+    let mut folded: Vec<(Difference, usize)> = Vec::new();
+    for difference in differences {
+        // Those that lack it are no more than the others: who has more went on.
+        let most = difference.groups.first().map_or(0, |group| group.ranks.len());
+        let is_smaller =
+            |group: &&Group| group.ranks.len() < most || difference.groups.iter().all(|g| g.ranks.len() == most);
+        let lacking = difference.groups.iter().filter(is_smaller).find(|group| group.value == NOT_COMPILED);
+        let is_tail = difference.groups.len() == 2
+            && lacking.is_some_and(|group| group.ranks.iter().all(|rank| ends(*rank) < difference.row));
+        if let (true, Some((before, more))) = (is_tail, folded.last_mut())
+            && before.row.map(|row| row + 1 + *more) == difference.row
+            && same_ranks(before, &difference)
+        {
+            *more += 1;
+            continue;
+        }
+        folded.push((difference, 0));
+    }
+    let with_words = |(mut difference, more): (Difference, usize)| {
+        if more > 0 {
+            let others = if more == 1 { "1 more".to_owned() } else { format!("{more} more") };
+            difference.place += &format!(", and {others} after it");
+        }
+        difference
+    };
+    folded.into_iter().map(with_words).collect()
+}
+
+fn same_ranks(a: &Difference, b: &Difference) -> bool {
+    a.groups.len() == b.groups.len()
+        && a.groups
+            .iter()
+            .zip(&b.groups)
+            .all(|(a, b)| a.ranks == b.ranks && (a.value == NOT_COMPILED) == (b.value == NOT_COMPILED))
+}
+
+/// The cells of what a log says of a row as a whole, such as its versions.
+pub(super) fn once(
+    members: &[Member<'_>],
+    cell: impl Fn(&Member<'_>) -> Cell,
+    place: (&str, Aspect),
+    found: &mut Found,
+) {
+    let cells: Vec<(super::cells::Alike, Cell)> =
+        members.iter().map(|member| (super::cells::Alike::one(member), cell(member))).collect();
+    let place_of = Place { words: place.0.to_owned(), ..Place::default() };
+    found.place(place.1, &place_of, cells.iter().map(|(alike, cell)| (alike, cell.clone())).collect());
+}
+
+/// What is known of the PyTorch and of other versions of each log.
+pub(super) fn versions(members: &[Member<'_>]) -> Found {
+    let mut found = Found::default();
+    for (name, of) in [
+        ("PyTorch", (|v| v.pytorch.as_deref()) as fn(&crate::analysis::versions::Versions) -> Option<&str>),
+        ("Python", |v| v.python.as_deref()),
+        ("CUDA", |v| v.cuda.as_deref()),
+        ("Triton", |v| v.triton.as_deref()),
+    ] {
+        if members.iter().all(|member| of(&member.facts.versions).is_none()) {
+            continue;
+        }
+        let why: Arc<str> = format!("its log names no version of {name}").into();
+        let cell = |member: &Member<'_>| match of(&member.facts.versions) {
+            Some(version) => Cell::plain(version, member.facts.version_record),
+            None => Cell::Unknown(Arc::clone(&why)),
+        };
+        once(members, cell, (name, Aspect::Versions), &mut found);
+    }
+    found
+}
+
+/// Ranks of which nothing is known, as a sentence behind another.
+pub(super) fn nothing_known(ranks: &[i32]) -> String {
+    format!(" Of {} nothing is known.", rank_list(ranks))
 }

@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::cells::{Cell, Findings};
-use super::facts::CompileFact;
-use super::{Aspect, Diagnostic, Member};
+use super::cells::{Alike, Cell, Found, Mark, Place};
+use super::facts::{CompileFact, Value};
+use super::{Aspect, Member};
 use crate::analysis::exec_order::Order;
 use crate::format::compile_id::CompileId;
 use crate::format::payload::md5_hex;
 
-const NONE_HAS: &str = "No two ranks recorded it. To have it recorded, run the steps inside torch._inductor.debug.record_and_log_graph_execution_order().";
+/// What is said where no two ranks recorded it.
+pub(super) const NONE_HAS: &str = "No two ranks recorded it. To have it recorded, run the steps inside torch._inductor.debug.record_and_log_graph_execution_order().";
 const NO_ID: &str = "graphs that came from a cache, or were compiled before the recording, are in it without an id";
 
 /// Compares recordings, n-th with n-th, position by position.
-pub(super) fn exec_order(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
+pub(super) fn exec_order(members: &[Member<'_>]) -> Found {
+    let mut findings = Found::default();
+    let alike: Vec<Alike> = members.iter().map(Alike::one).collect();
     let recordings = members.iter().map(|m| m.facts.recordings.len()).max().unwrap_or(0);
     let mut graphs = Graphs::default();
     for nth in 0..recordings {
@@ -40,12 +42,14 @@ pub(super) fn exec_order(members: &[Member<'_>]) -> Diagnostic {
                 findings.count(differs(&ran));
                 continue;
             }
-            let cells = members.iter().zip(&ran).map(|(m, ran)| (m, graphs.cell(m, nth, position, *ran)));
-            findings.place(None, &format!("{of}position {}", position + 1), cells.collect());
+            let cell = |(at, ran): (&Member<'_>, &Option<Ran>)| graphs.cell(at, nth, position, *ran);
+            let cells = alike.iter().zip(members.iter().zip(&ran).map(cell)).collect();
+            let at = position as u64 + 1;
+            let place = Place { position: Some(at), words: format!("{of}position {at}"), ..Place::default() };
+            findings.place(Aspect::ExecOrder, &place, cells);
         }
     }
-    let same = "All ranks ran the same graphs in the same order.";
-    findings.diagnostic(Aspect::ExecOrder, same, NONE_HAS)
+    findings
 }
 
 /// Whether ranks of which it is known ran different things.
@@ -77,26 +81,31 @@ impl Graphs {
     fn order(&mut self, member: &Member<'_>, nth: usize) -> Vec<Ran> {
         let recording = member.facts.recordings.get(nth).and_then(|r| r.order.as_ref().ok());
         let mut known: FxHashMap<CompileId, Ran> = FxHashMap::default();
+        let mut of_id: FxHashMap<CompileId, Vec<&CompileFact>> = FxHashMap::default();
+        if recording.is_some() {
+            for compile in &member.facts.compiles {
+                of_id.entry(compile.profile.key.1).or_default().push(compile);
+            }
+        }
         let mut ran = |id: Option<CompileId>| match id {
             None => Ran::Unknown(NO_ID),
-            Some(id) => *known.entry(id).or_insert_with(|| self.ran(member, nth, id)),
+            Some(id) => *known.entry(id).or_insert_with(|| self.ran(compile_of(member, &of_id, nth, id))),
         };
         recording.into_iter().flat_map(Order::iter).map(&mut ran).collect()
     }
 
     /// The function and the graph behind an id: of the compile that had it when the recording ended.
-    fn ran(&mut self, member: &Member<'_>, nth: usize, id: CompileId) -> Ran {
-        let compile = match compile_of(member, nth, id) {
+    fn ran(&mut self, compile: Result<&CompileFact, &'static str>) -> Ran {
+        let compile = match compile {
             Ok(compile) => compile,
             Err(why) => return Ran::Unknown(why),
         };
-        let Some(code) = &compile.code else {
+        let Some(code) = compile.profile.code() else {
             return Ran::Unknown("its log does not name the function of a graph that ran");
         };
-        let dynamo = compile.graphs.iter().find(|graph| graph.stage.starts_with("dynamo"));
-        let graph = match dynamo.map(|graph| graph.shape) {
-            Some(None) => return Ran::Unknown("a graph that ran is damaged in its log"),
-            Some(Some((shape, _))) => md5_hex(shape),
+        let graph = match compile.profile.dynamo_graph() {
+            Some(Value::Unknown(_)) => return Ran::Unknown("a graph that ran is damaged in its log"),
+            Some(Value::Known(digest, _)) => md5_hex(*digest),
             None => String::new(),
         };
         let Self { numbers, code: names } = self;
@@ -109,17 +118,17 @@ impl Graphs {
 
     fn cell(&self, member: &Member<'_>, nth: usize, position: usize, ran: Option<Ran>) -> Cell {
         let Some(recording) = member.facts.recordings.get(nth) else {
-            return Cell::Unknown("its log has no such recording".to_owned());
+            return Cell::unknown("its log has no such recording");
         };
         let record = recording.record;
         match (&recording.order, ran) {
-            (Err(why), _) => Cell::Unknown(why.clone()),
-            (_, Some(Ran::Unknown(why))) => Cell::Unknown(why.to_owned()),
-            (_, None) => Cell::plain("nothing", record),
+            (Err(why), _) => Cell::unknown(why),
+            (_, Some(Ran::Unknown(why))) => Cell::unknown(why),
+            (_, None) => Cell::plain("nothing", Some(record)),
             (Ok(order), Some(Ran::Graph(graph))) => {
                 let id = order.get(position).flatten().unwrap_or_default();
                 let code = self.code.get(graph).map_or("", |code| code);
-                Cell::Known(graph.to_string(), format!("{id} {code}"), Some(record))
+                Cell::Known(Mark::Number(graph as u64), format!("{id} {code}"), Some(record))
             }
         }
     }
@@ -127,13 +136,17 @@ impl Graphs {
 
 /// The compile that an id stood for in the n-th recording. Ids start again with `torch._dynamo.reset()`; where one stood
 /// for several compiles during the recording, it cannot be told which ran when.
-fn compile_of<'a>(member: &Member<'a>, nth: usize, id: CompileId) -> Result<&'a CompileFact, &'static str> {
+fn compile_of<'a>(
+    member: &Member<'_>,
+    of_id: &FxHashMap<CompileId, Vec<&'a CompileFact>>,
+    nth: usize,
+    id: CompileId,
+) -> Result<&'a CompileFact, &'static str> {
     let end = |nth: usize| member.facts.recordings.get(nth).map_or(0, |recording| recording.record);
     let (from, to) = (nth.checked_sub(1).map(end), end(nth));
-    let id = id.without_attempt();
-    let of_id = member.facts.compiles.iter().filter(|((_, other), compile)| *other == id && compile.first < to);
-    let before: Vec<&CompileFact> = of_id.map(|(_, compile)| compile).collect();
-    let during = before.iter().filter(|compile| from.is_none_or(|from| compile.first > from)).count();
+    let all = of_id.get(&id.without_attempt()).map(Vec::as_slice).unwrap_or_default();
+    let before: Vec<&CompileFact> = all.iter().copied().filter(|compile| compile.first() < to).collect();
+    let during = before.iter().filter(|compile| from.is_none_or(|from| compile.first() > from)).count();
     match before.last() {
         None => Err("it ran a graph whose compile is not in its log"),
         Some(_) if during > 1 => Err("an id stood for several compiles during the recording"),

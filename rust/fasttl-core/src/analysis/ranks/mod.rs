@@ -1,30 +1,50 @@
-//! Whether the ranks of a job compiled the same things, and where they differ.
+//! Whether the ranks of a job compiled the same things, where they differ first, and what made them differ.
 //!
-//! Ranks are joined by compile id and place in the log, never by the order of a folder. Each diagnostic ends in
-//! one of three ways: the same, different, or unknown; what cannot be judged is never called fine. Compared is the
-//! newest start of each rank, unless others were started over since.
+//! The compiles of all ranks are lined up (`lineup.rs`), never by the order of a folder and not by ids alone. Each
+//! compile is then compared aspect by aspect (`said.rs`, `collectives.rs`, `runtimes.rs`, `compiles.rs`); ranks that
+//! are alike in all of it are looked at once (`row.rs`). What differs is told by its first line (`detail.rs`) and by
+//! what made it differ (`cause.rs`). Each diagnostic ends in one of three ways: the same, different, or unknown; what
+//! cannot be judged is never called fine. Compared is the newest start of each rank, unless others were started over
+//! since.
 
+mod cause;
 mod cells;
 mod collectives;
 mod compiles;
+mod detail;
 mod exec_order;
 mod facts;
+mod last_thing;
+mod lineup;
+mod members;
 mod parity;
+mod row;
 mod runtimes;
+mod said;
 mod spots;
 mod tables;
+mod timing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 pub use cells::{Difference, Group, Unjudged, rank_list};
 pub(crate) use facts::facts;
-pub use facts::{Facts, Key, ScheduleFact, Texts};
+pub use facts::{CompileFact, Facts, Key, ParityFact, Profile, ScheduleFact, Texts, Wholeness};
+pub use lineup::{Lineup, LineupRow};
+pub use members::Member;
+pub use parity::Fault;
 pub(super) use tables::{DIAGNOSTICS, DIVERGENCE};
+pub use timing::{CompileTime, LogTime};
 
-use crate::trace::{Log, LogState, Trace};
+use crate::error::Result;
+use crate::job::Job;
+use crate::trace::Trace;
+use cells::Found;
 use parity::Subject;
+use row::Row;
 
 /// What was found when one aspect was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,15 +68,33 @@ impl Verdict {
     }
 }
 
-/// What is compared.
+/// What is compared, in the order in which one makes the next differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Aspect {
-    /// Which compile ids there are.
-    CompileIds,
-    /// What they stand for: functions and graphs.
+    /// PyTorch, Python, CUDA, Triton.
+    Versions,
+    /// Settings of the compiler.
+    Configuration,
+    /// Which compiles there are.
+    Compiles,
+    /// In which order.
+    Order,
+    /// The function that is compiled.
     Code,
-    /// Why they were recompiled.
+    /// Its tensors: shapes, strides and types.
+    Inputs,
+    /// Symbolic sizes: what they stand for, and values that they were fixed to.
+    Symbols,
+    /// Guards.
+    Guards,
+    /// Why it was recompiled.
     Recompiles,
+    /// Graph breaks.
+    Breaks,
+    /// Whether it failed.
+    Outcome,
+    /// Graphs.
+    Graph,
     /// Answers of the caches.
     Cache,
     /// Collectives of each graph in their order.
@@ -72,18 +110,93 @@ pub enum Aspect {
 }
 
 impl Aspect {
+    /// All, in their order.
+    pub const ALL: [Self; 18] = [
+        Self::Versions,
+        Self::Configuration,
+        Self::Compiles,
+        Self::Order,
+        Self::Code,
+        Self::Inputs,
+        Self::Symbols,
+        Self::Guards,
+        Self::Recompiles,
+        Self::Breaks,
+        Self::Outcome,
+        Self::Graph,
+        Self::Cache,
+        Self::Collectives,
+        Self::Parity,
+        Self::Tensors,
+        Self::Runtimes,
+        Self::ExecOrder,
+    ];
+
     /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::CompileIds => "compile ids",
+            Self::Versions => "versions",
+            Self::Configuration => "configuration",
+            Self::Compiles => "compiles",
+            Self::Order => "compile order",
             Self::Code => "code",
+            Self::Inputs => "inputs",
+            Self::Symbols => "symbols",
+            Self::Guards => "guards",
             Self::Recompiles => "recompile reasons",
+            Self::Breaks => "graph breaks",
+            Self::Outcome => "outcome",
+            Self::Graph => "graph",
             Self::Cache => "cache",
             Self::Collectives => "collectives",
             Self::Parity => "collectives and code",
             Self::Tensors => "tensors",
             Self::Runtimes => "runtimes",
             Self::ExecOrder => "execution order",
+        }
+    }
+
+    /// What is said where all ranks are the same in it, and where no two ranks have anything to compare.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Versions => ("All ranks have the same versions.", "No two logs name a version."),
+            Self::Configuration => {
+                ("All ranks have the same settings in each compile.", "No two logs have settings of one compile.")
+            }
+            Self::Compiles => ("All ranks compiled the same.", "No log has a compile."),
+            Self::Order => ("All ranks compiled in the same order.", "No two ranks have a compile in common."),
+            Self::Code => ("All ranks compiled the same functions.", "No two logs name a function to compare."),
+            Self::Inputs => (
+                "In each compile all ranks have inputs of the same shapes, strides and types.",
+                "No two logs describe the inputs of a compile.",
+            ),
+            Self::Symbols => ("All ranks have the same symbolic sizes.", "No two ranks have a compile in common."),
+            Self::Guards => ("In each compile all ranks have the same guards.", "No two logs have guards to compare."),
+            Self::Recompiles => (
+                "All ranks recompiled for the same reasons, or not at all.",
+                "No two ranks have a compile in common, or no log has a reason for its recompiles.",
+            ),
+            Self::Breaks => ("All ranks have the same graph breaks.", "No two logs tell of graph breaks."),
+            Self::Outcome => ("Each compile ended alike on all ranks.", "No two logs tell how a compile ended."),
+            Self::Graph => ("In each compile all ranks have the same graphs.", "No two ranks have a graph to compare."),
+            Self::Cache => (
+                "Where ranks have a compile in common, the caches gave them the same answers.",
+                "No two ranks have a look-up to compare: the caches were off, or the backend has none.",
+            ),
+            Self::Collectives => (
+                "All ranks run the same collectives in the same order in each graph.",
+                "No two ranks have a graph or code to compare.",
+            ),
+            Self::Parity => ("", ""),
+            Self::Tensors => (
+                "In each graph that all of them compiled, all ranks have tensors of the same shapes, strides and types.",
+                runtimes::NONE_HAS,
+            ),
+            Self::Runtimes => (
+                "In each graph that all of them compiled, all ranks have the same estimated runtime.",
+                runtimes::NONE_HAS,
+            ),
+            Self::ExecOrder => ("All ranks ran the same graphs in the same order.", exec_order::NONE_HAS),
         }
     }
 }
@@ -97,23 +210,10 @@ pub struct Diagnostic {
     pub verdict: Verdict,
     /// The result in a sentence, with the ranks on each side of the first difference.
     pub sentence: String,
-    /// What differs, in the order of ids and places.
-    pub differences: Vec<Difference>,
-    /// Further places that differ, beyond those that are kept.
-    pub more: usize,
+    /// Places that differ, those that are not kept among them.
+    pub differences: usize,
     /// What could not be judged, and why.
     pub unknown: Vec<Unjudged>,
-}
-
-/// A log that is compared.
-#[derive(Clone, Copy, Debug)]
-pub struct Member<'a> {
-    /// Number of the log in the trace.
-    pub log: usize,
-    /// Its rank.
-    pub rank: i32,
-    /// What is known of it.
-    pub facts: &'a Facts,
 }
 
 /// The results of a job.
@@ -121,50 +221,66 @@ pub struct Member<'a> {
 pub struct Comparison {
     /// Ranks that were compared.
     pub ranks: Vec<i32>,
+    /// Number of the log of each.
+    pub logs: Vec<usize>,
     /// Ranks whose logs are left out, and why.
     pub left_out: Vec<(i32, String)>,
     /// Ranks that the numbers leave out, from 0 to the highest; none where only some were asked for.
     pub missing: Vec<i32>,
+    /// The compiles of all ranks side by side.
+    pub lineup: Lineup,
     /// The results, the peer's seven diagnostics among them.
     pub diagnostics: Vec<Diagnostic>,
+    /// What differs, the first difference first: by the place in the job's compiles, then in the order of causes.
+    pub differences: Vec<Difference>,
+    /// Where schedule and code of a rank do not agree.
+    pub faults: Vec<Fault>,
 }
 
 impl Comparison {
-    /// Ranks that are not of the largest group at some place.
+    /// Ranks that are not of the largest group at some place; estimates do not count.
     pub fn odd_ranks(&self) -> BTreeSet<i32> {
-        let judged = self.diagnostics.iter().filter(|d| d.aspect != Aspect::Runtimes);
-        let groups = judged.flat_map(|d| &d.differences).flat_map(|d| d.groups.iter().skip(1));
+        let judged = self.differences.iter().filter(|d| d.aspect != Aspect::Runtimes);
+        let groups = judged.flat_map(|d| d.groups.iter().skip(1));
         groups.flat_map(|group| group.ranks.iter().copied()).collect()
+    }
+
+    /// The differences of one aspect, in order.
+    pub fn of_aspect(&self, aspect: Aspect) -> impl Iterator<Item = &Difference> + '_ {
+        self.differences.iter().filter(move |difference| difference.aspect == aspect)
     }
 }
 
 /// Compares the ranks of a job. `facts` are those of the trace's logs, in their order.
-pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
-    let (members, left_out) = members(trace, facts);
-    let compared: BTreeSet<usize> = members.iter().map(|m| m.log).collect();
-    let subjects: Vec<Subject<'_>> = trace
-        .logs
-        .iter()
-        .zip(facts)
-        .enumerate()
-        .filter(|(at, _)| compared.is_empty() || compared.contains(at))
-        .map(|(log, (of, facts))| Subject { log, rank: of.rank, name: of.name(), facts })
-        .collect();
-    let missing = missing(trace);
-    let mut ranks: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
-    ranks.sort_unstable();
-    let aspects: [&(dyn Fn() -> Diagnostic + Sync); 9] = [
-        &|| compiles::compile_ids(&members),
-        &|| compiles::code(&members),
-        &|| compiles::recompiles(&members),
-        &|| compiles::cache(&members),
-        &|| collectives::collectives(&members),
-        &|| parity::parity(&subjects),
-        &|| runtimes::tensors(trace, &members),
-        &|| runtimes::runtimes(&members),
-        &|| exec_order::exec_order(&members),
-    ];
-    let mut diagnostics: Vec<Diagnostic> = aspects.par_iter().map(|aspect| aspect()).collect();
+///
+/// # Errors
+/// A log that changed since it was read, an interrupt.
+pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> {
+    let (members, left_out) = members::members(trace, facts);
+    let missing = members::missing(trace);
+    let lineup = Lineup::new(&members);
+    let mut found = by_aspect(&lineup, &members);
+    let mut diagnostics = Vec::new();
+    let mut differences = Vec::new();
+    let mut faults = Vec::new();
+    for aspect in Aspect::ALL {
+        if aspect == Aspect::Parity {
+            let (diagnostic, of_logs) = parity::parity(&subjects(trace, facts, &members));
+            diagnostics.push(diagnostic);
+            faults = of_logs;
+            continue;
+        }
+        let (same, nothing) = aspect.words();
+        let (diagnostic, of_aspect) = found.remove(&aspect).unwrap_or_default().diagnostic(aspect, same, nothing);
+        diagnostics.push(diagnostic);
+        differences.extend(of_aspect);
+    }
+    differences.sort_by_key(|d| (d.aspect != Aspect::Versions, d.row.is_none(), d.row, d.aspect));
+    detail::tell(trace, facts, &mut differences, job)?;
+    cause::find(trace, (&members, &lineup), &mut differences, job)?;
+    resay(&mut diagnostics, &differences);
+    let mut unknown: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
+    unknown.sort_unstable();
     for diagnostic in &mut diagnostics {
         if members.len() < 2 && diagnostic.aspect != Aspect::Parity {
             diagnostic.verdict = Verdict::Unknown;
@@ -175,66 +291,82 @@ pub fn compare(trace: &Trace, facts: &[Facts]) -> Comparison {
                     format!("Only the log of rank {} can be compared, so that there is no other.", only.rank)
                 }
             };
-        } else if diagnostic.verdict == Verdict::Same && !ranks.is_empty() {
+        } else if diagnostic.verdict == Verdict::Same && !unknown.is_empty() {
             diagnostic.verdict = Verdict::Unknown;
-            diagnostic.sentence += &format!(" Of {} nothing is known.", rank_list(&ranks));
+            diagnostic.sentence += &compiles::nothing_known(&unknown);
         }
     }
-    Comparison { ranks: members.iter().map(|m| m.rank).collect(), left_out, missing, diagnostics }
+    Ok(Comparison {
+        ranks: members.iter().map(|m| m.rank).collect(),
+        logs: members.iter().map(|m| m.log).collect(),
+        left_out,
+        missing,
+        lineup,
+        diagnostics,
+        differences,
+        faults,
+    })
 }
 
-fn missing(trace: &Trace) -> Vec<i32> {
-    if trace.some_ranks {
-        return Vec::new();
-    }
-    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
-    // A hostile number must not make a list of two billion.
-    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
-    (0..highest).filter(|rank| !ranks.contains(rank)).collect()
+/// The logs whose schedules are held against their code: all, where no log can be compared with others.
+fn subjects<'a>(trace: &Trace, facts: &'a [Facts], members: &[Member<'_>]) -> Vec<Subject<'a>> {
+    let compared: BTreeSet<usize> = members.iter().map(|m| m.log).collect();
+    let logs = trace.logs.iter().zip(facts).enumerate();
+    logs.filter(|(at, _)| compared.is_empty() || compared.contains(at))
+        .map(|(log, (of, facts))| Subject { log, rank: of.rank, name: of.name(), facts })
+        .collect()
 }
 
-/// The log of the newest start of a rank. Logs stand by rank and time, so that it is the last, but for processes that
-/// were begun while another of the rank was at work: these are its children.
-fn newest_start(trace: &Trace, rank: i32) -> Option<(usize, &Log)> {
-    let own = |(_, log): &(usize, &Log)| log.rank == Some(rank) && log.parent.is_none();
-    let mut starts = trace.logs.iter().enumerate().filter(own).rev();
-    let mut newest = starts.next()?;
-    for (at, log) in starts.take_while(|(_, log)| log.run == newest.1.run) {
-        if log.last_us.zip(newest.1.first_us).is_some_and(|(end, begin)| end > begin) {
-            newest = (at, log);
+/// What was found aspect by aspect. Rows are compared side by side, and brought together in their order.
+fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> FxHashMap<Aspect, Found> {
+    let ends = row::ends(lineup, members.len());
+    let compare = |(number, of): (usize, &LineupRow)| {
+        let row = Row::new(number, of, members, &ends);
+        let mut found: FxHashMap<Aspect, Found> = FxHashMap::default();
+        compiles::compiles(&row, found.entry(Aspect::Compiles).or_default());
+        compiles::order(&row, of, members, found.entry(Aspect::Order).or_default());
+        for aspect in said::ASPECTS {
+            said::said(&row, aspect, found.entry(aspect).or_default());
+        }
+        let has_collective = collectives::of_row(&row, found.entry(Aspect::Collectives).or_default());
+        let (mut tensors, mut estimates) = (Found::default(), Found::default());
+        runtimes::of_row(&row, &mut tensors, &mut estimates);
+        found.insert(Aspect::Tensors, tensors);
+        found.insert(Aspect::Runtimes, estimates);
+        (found, has_collective)
+    };
+    let rows: Vec<(FxHashMap<Aspect, Found>, bool)> = lineup.rows.par_iter().enumerate().map(compare).collect();
+    let mut all: FxHashMap<Aspect, Found> = FxHashMap::default();
+    for (found, _) in rows {
+        for (aspect, found) in found {
+            all.entry(aspect).or_default().take(found);
         }
     }
-    Some(newest)
+    collectives::loose(members, all.entry(Aspect::Collectives).or_default());
+    all.insert(Aspect::Versions, compiles::versions(members));
+    all.insert(Aspect::ExecOrder, exec_order::exec_order(members));
+    for (aspect, found) in &mut all {
+        if *aspect == Aspect::Compiles {
+            let rank_ends: FxHashMap<i32, Option<usize>> =
+                members.iter().map(|m| m.rank).zip(ends.iter().copied()).collect();
+            let differences = std::mem::take(&mut found.differences);
+            found.differences = compiles::fold_tails(differences, |rank| rank_ends.get(&rank).copied().flatten());
+        }
+    }
+    all
 }
 
-/// The logs that are compared.
-fn members<'a>(trace: &Trace, facts: &'a [Facts]) -> (Vec<Member<'a>>, Vec<(i32, String)>) {
-    let mut runs: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
-    for log in trace.logs.iter().filter(|log| log.records() > 0) {
-        if let Some(rank) = log.rank {
-            runs.entry(rank).or_default().insert(log.run);
+/// Sentences of diagnostics whose first difference was put into other words since.
+fn resay(diagnostics: &mut [Diagnostic], differences: &[Difference]) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| d.verdict == Verdict::Differs) {
+        let mut of_aspect = differences.iter().filter(|d| d.aspect == diagnostic.aspect);
+        if diagnostic.aspect == Aspect::Runtimes {
+            let all: Vec<Difference> = of_aspect.cloned().collect();
+            if let Some(sentence) = runtimes::sentence(&all, diagnostic.differences) {
+                diagnostic.sentence = sentence;
+            }
+        } else if let Some(first) = of_aspect.next() {
+            diagnostic.sentence = cells::first_difference(first, diagnostic.differences);
         }
     }
-    // A run that was started over has a rank in a later one, too. Where no rank comes twice, logs that lie far
-    // apart in time were gathered, or have clocks that differ.
-    let restarted: BTreeSet<u32> = runs.values().flat_map(|of_rank| of_rank.iter().copied().rev().skip(1)).collect();
-    let mut members: Vec<Member<'a>> = Vec::new();
-    let mut left_out = Vec::new();
-    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
-    for rank in ranks {
-        let newest = newest_start(trace, rank);
-        let Some((at, log)) = newest else { continue };
-        let why = match log.state {
-            LogState::Unreadable => Some("its log could not be read"),
-            LogState::Empty => Some("its log has no record"),
-            _ if restarted.contains(&log.run) => Some("its newest log is of an earlier start of the job"),
-            _ => None,
-        };
-        match (why, facts.get(at)) {
-            (Some(why), _) => left_out.push((rank, why.to_owned())),
-            (None, Some(facts)) => members.push(Member { log: at, rank, facts }),
-            (None, None) => {}
-        }
-    }
-    (members, left_out)
 }

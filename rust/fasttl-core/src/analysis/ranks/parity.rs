@@ -3,11 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::cells::{Difference, Group, Unjudged};
+use super::cells::{Group, Unjudged};
 use super::compiles::{INCOMPLETE, label};
-use super::facts::{Facts, ScheduleFact};
+use super::facts::{Facts, ParityFact, ScheduleFact, Wholeness};
 use super::{Aspect, Diagnostic, Key, Verdict, rank_list};
-use crate::analysis::schedules::Parity;
 
 /// A log, its rank if it has one, and what it is called.
 pub(super) struct Subject<'a> {
@@ -17,10 +16,19 @@ pub(super) struct Subject<'a> {
     pub(super) facts: &'a Facts,
 }
 
+/// A place at which schedule and code do not agree, and on which ranks.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The compile, with the part of it.
+    pub place: String,
+    /// What does not agree, with the ranks and the code that shows it.
+    pub groups: Vec<Group>,
+}
+
 /// Ranks with the same fault at the same place are one group.
 #[derive(Default)]
 struct Collected {
-    differences: Vec<Difference>,
+    faults: Vec<Fault>,
     unknown: Vec<Unjudged>,
     by_place: FxHashMap<(Option<Key>, String), usize>,
     by_reason: FxHashMap<(String, String), usize>,
@@ -28,26 +36,19 @@ struct Collected {
 }
 
 /// Judges all graphs of the logs.
-pub(super) fn parity(subjects: &[Subject<'_>]) -> Diagnostic {
+pub(super) fn parity(subjects: &[Subject<'_>]) -> (Diagnostic, Vec<Fault>) {
     let mut found = Collected::default();
     for subject in subjects {
-        for (key, compile) in &subject.facts.compiles {
-            for fact in &compile.schedules {
-                found.judge(subject, *key, &label(*key), fact);
-            }
+        for (key, (record, fact)) in subject.facts.all_schedules() {
+            let place = if key.1.is_none() { "no compile id".to_owned() } else { label(key) };
+            found.judge(subject, key, &place, (record, fact));
         }
-        for (key, facts) in &subject.facts.loose {
-            let place = if key.1.is_none() { "no compile id".to_owned() } else { label(*key) };
-            for fact in facts {
-                found.judge(subject, *key, &place, fact);
-            }
-        }
-        if subject.facts.incomplete && !subject.facts.compiles.is_empty() {
+        if subject.facts.wholeness != Wholeness::Whole && !subject.facts.compiles.is_empty() {
             found.not_known(subject, String::new(), INCOMPLETE);
         }
     }
-    let Collected { differences, unknown, compared, .. } = found;
-    let (verdict, sentence) = match differences.first() {
+    let Collected { faults, unknown, compared, .. } = found;
+    let (verdict, sentence) = match faults.first() {
         Some(first) => {
             let sides = first.groups.iter().take(4).map(|g| format!("{}{}", g.value, on(&g.ranks)));
             (Verdict::Differs, format!("{}: {}.", first.place, sides.collect::<Vec<_>>().join("; ")))
@@ -61,7 +62,7 @@ pub(super) fn parity(subjects: &[Subject<'_>]) -> Diagnostic {
         }
         None => (Verdict::Same, "All collectives of the schedules are in the code, each with a wait.".to_owned()),
     };
-    Diagnostic { aspect: Aspect::Parity, verdict, sentence, differences, more: 0, unknown }
+    (Diagnostic { aspect: Aspect::Parity, verdict, sentence, differences: faults.len(), unknown }, faults)
 }
 
 /// ` on ranks 0, 1`; nothing where the place names the log.
@@ -70,16 +71,16 @@ fn on(ranks: &[i32]) -> String {
 }
 
 impl Collected {
-    fn judge(&mut self, subject: &Subject<'_>, key: Key, place: &str, fact: &ScheduleFact) {
+    fn judge(&mut self, subject: &Subject<'_>, key: Key, place: &str, (record, fact): (usize, &ScheduleFact)) {
         let part = fact.part.filter(|p| p.number > 0).map(|p| format!(", {}", p.label())).unwrap_or_default();
         let place = format!("{place}{part}");
         match &fact.parity {
-            Parity::Nothing => {}
-            Parity::Unknown(why) => self.not_known(subject, place, why),
-            Parity::Compared { offset: 0, reordered: false, missing_waits: 0, .. } => self.compared += 1,
-            Parity::Compared { offset, reordered, missing_waits, code } => {
+            ParityFact::Nothing => {}
+            ParityFact::Unknown(why) => self.not_known(subject, place, why),
+            ParityFact::Compared { offset: 0, reordered: false, missing_waits: 0 } => self.compared += 1,
+            ParityFact::Compared { offset, reordered, missing_waits } => {
                 self.compared += 1;
-                self.differs(subject, key, place, fault(*offset, *reordered, *missing_waits), *code);
+                self.differs(subject, key, place, fault(*offset, *reordered, *missing_waits), record);
             }
         }
     }
@@ -93,19 +94,19 @@ impl Collected {
         }
     }
 
-    fn differs(&mut self, subject: &Subject<'_>, key: Key, place: String, value: String, code: usize) {
+    fn differs(&mut self, subject: &Subject<'_>, key: Key, place: String, value: String, record: usize) {
         let place = Self::named(subject, place);
-        let differences = &mut self.differences;
+        let faults = &mut self.faults;
         let at = *self.by_place.entry((Some(key), place.clone())).or_insert_with(|| {
-            differences.push(Difference { key: Some(key), place, groups: Vec::new() });
-            differences.len() - 1
+            faults.push(Fault { place, groups: Vec::new() });
+            faults.len() - 1
         });
-        let Some(difference) = differences.get_mut(at) else { return };
-        if let Some(same) = difference.groups.iter_mut().find(|g| g.value == value) {
+        let Some(fault) = faults.get_mut(at) else { return };
+        if let Some(same) = fault.groups.iter_mut().find(|g| g.value == value) {
             same.ranks.extend(subject.rank);
         } else {
-            let (ranks, evidence) = (subject.rank.into_iter().collect(), (subject.log, Some(code)));
-            difference.groups.push(Group { ranks, value, evidence });
+            let (ranks, evidence) = (subject.rank.into_iter().collect(), (subject.log, Some(record)));
+            fault.groups.push(Group { ranks, value, evidence });
         }
     }
 

@@ -1,158 +1,112 @@
 //! Outputs and estimated runtimes of operations.
 
-use super::cells::{Cell, Difference, Findings, Group};
-use super::compiles::{keys, label};
+use super::cells::{Cell, Found, Mark};
 use super::facts::RuntimeFact;
-use super::spots::{by_spot, name};
-use super::{Aspect, Diagnostic, Key, Member, Verdict, rank_list};
-use crate::analysis::runtimes::{Op, read};
+use super::row::Row;
+use super::spots::{OfSide, by_spot, name};
+use super::{Aspect, Difference, Group, rank_list};
 use crate::format::payload::md5_hex;
-use crate::trace::Trace;
 
+/// What is said of a rank without such a record.
 const NO_RECORD: &str =
     "its log has no such record: PyTorch writes it with LOG_TLPARSE=1, and not for what comes from a cache";
-const NONE_HAS: &str = "No two ranks have records to compare: PyTorch writes them with LOG_TLPARSE=1, and not for what comes from a cache.";
 
-/// The n-th graph of an id on the ranks that compiled the id.
-struct Slot<'a> {
-    key: Key,
-    place: String,
-    facts: Vec<(&'a Member<'a>, Option<&'a RuntimeFact>)>,
+/// What is said where no two ranks have one.
+pub(super) const NONE_HAS: &str = "No two ranks have records to compare: PyTorch writes them with LOG_TLPARSE=1, and not for what comes from a cache.";
+
+/// Share of the larger of two estimates by which they may differ: they come from measurements.
+const TOLERANCE: f64 = 0.05;
+
+/// Compares the operations of a compile: tensors, then estimates.
+pub(super) fn of_row(row: &Row<'_>, tensors: &mut Found, runtimes: &mut Found) {
+    let sides: Vec<_> = row.compiled().collect();
+    let with: Vec<(usize, Vec<(usize, &RuntimeFact)>)> =
+        sides.iter().enumerate().map(|(at, (_, facts, compile))| (at, facts.runtimes(compile).collect())).collect();
+    let spots = by_spot(&with, |fact| fact.part);
+    for (spot, of_spot) in &spots {
+        let part = name(*spot, spots.len(), of_spot.iter().map(|(.., fact)| fact.part));
+        let place = row.place(&part);
+        let of = |side: usize| of_spot.iter().find(|(of, ..)| *of == side);
+        let cells = |cell: &dyn Fn(Option<&OfSide<'_, RuntimeFact>>) -> Cell| {
+            sides.iter().enumerate().map(|(at, (side, ..))| (&side.alike, cell(of(at)))).collect::<Vec<_>>()
+        };
+        tensors.place(Aspect::Tensors, &place, cells(&outputs));
+        let marks = marks(of_spot.iter().filter_map(|(.., fact)| fact.total_ns()));
+        runtimes.place(Aspect::Runtimes, &place, cells(&|fact| estimate(fact, &marks)));
+    }
 }
 
-fn slots<'a>(members: &'a [Member<'a>]) -> Vec<Slot<'a>> {
-    let mut slots = Vec::new();
-    for key in keys(members) {
-        let facts = |m: &'a Member<'a>| m.facts.compiles.get(&key).map_or(&[][..], |c| c.runtimes.as_slice());
-        let graphs = by_spot(members, facts, |fact| fact.part);
-        for (spot, found) in &graphs {
-            let part = name(*spot, graphs.len(), found.iter().map(|(_, fact)| fact.part));
-            let of = |at: usize| found.iter().find(|(of, _)| *of == at).map(|(_, fact)| *fact);
-            let compiled = members.iter().enumerate().filter(|(_, m)| m.facts.compiles.contains_key(&key));
-            let facts = compiled.map(|(at, m)| (m, of(at))).collect();
-            slots.push(Slot { key, place: format!("{}{part}", label(key)), facts });
+fn outputs(fact: Option<&OfSide<'_, RuntimeFact>>) -> Cell {
+    match fact {
+        None => Cell::unknown(NO_RECORD),
+        Some((_, _, RuntimeFact { outputs: Err(why), .. })) => Cell::Unknown(why.clone()),
+        Some((_, record, RuntimeFact { outputs: Ok(hash), .. })) => {
+            Cell::Known(Mark::Digest(*hash), md5_hex(*hash), Some(*record))
         }
     }
-    slots
 }
 
-/// Shapes, strides and types of what operations yield. Runtimes do not count.
-pub(super) fn tensors(trace: &Trace, members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    for Slot { key, place, facts } in slots(members) {
-        let payload = |(log, record): (usize, Option<usize>)| {
-            let of = facts.iter().filter(|(m, _)| m.log == log).find_map(|(_, fact)| *fact)?;
-            (record == Some(of.record)).then_some(of.payload)
-        };
-        let cell = |fact: Option<&RuntimeFact>| match fact.map(|f| (f.outputs.as_ref(), f.record)) {
-            None => Cell::Unknown(NO_RECORD.to_owned()),
-            Some((Err(why), _)) => Cell::Unknown(why.to_string()),
-            Some((Ok(hash), record)) => Cell::plain(md5_hex(*hash), record),
-        };
-        let before = findings.differences.len();
-        findings.place(Some(key), &place, facts.iter().map(|(m, fact)| (*m, cell(*fact))).collect());
-        if let Some(new) = findings.differences.get_mut(before) {
-            say_which(trace, payload, new);
+fn estimate(fact: Option<&OfSide<'_, RuntimeFact>>, marks: &[f64]) -> Cell {
+    let Some((_, record, fact)) = fact else { return Cell::unknown(NO_RECORD) };
+    match (fact.total_ns(), &fact.outputs) {
+        (Some(ns), _) => {
+            let mark = marks.iter().position(|from| *from > ns).unwrap_or(marks.len());
+            Cell::Known(Mark::Number(mark as u64), nanoseconds(ns), Some(*record))
+        }
+        (None, Err(why)) => Cell::Unknown(why.clone()),
+        (None, Ok(_)) => Cell::unknown("an estimate of it is no finite number"),
+    }
+}
+
+/// Where groups of estimates begin: those that lie close together are one.
+fn marks(estimates: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut all: Vec<f64> = estimates.collect();
+    all.sort_by(f64::total_cmp);
+    let mut marks = Vec::new();
+    let mut first: Option<f64> = None;
+    for ns in all {
+        if first.is_none_or(|first| ns - first > TOLERANCE * ns.abs()) {
+            marks.push(ns);
+            first = Some(ns);
         }
     }
-    let same = "In each graph that all of them compiled, all ranks have tensors of the same shapes, strides and types.";
-    findings.diagnostic(Aspect::Tensors, same, NONE_HAS)
+    marks
 }
 
-/// Replaces the hashes of a difference by the first operation whose outputs differ. `payload` tells where the operations
-/// of a log and record stand.
-fn say_which(
-    trace: &Trace,
-    payload: impl Fn((usize, Option<usize>)) -> Option<(u64, u64)>,
-    difference: &mut Difference,
-) {
-    let ops = |group: &Group| -> Vec<Op> {
-        let read = || {
-            let log = trace.logs.get(group.evidence.0)?;
-            let view = log.view().ok()?;
-            read(&log.index.payload_at(payload(group.evidence)?, &view).text()).ok()
-        };
-        read().unwrap_or_default()
-    };
-    let all: Vec<Vec<Op>> = difference.groups.iter().take(8).map(ops).collect();
-    let longest = all.iter().map(Vec::len).max().unwrap_or(0);
-    let outputs = |ops: &Vec<Op>, at: usize| ops.get(at).map(|op| op.outputs.clone());
-    let Some(at) = (0..longest).find(|&at| {
-        let first = all.first().and_then(|ops| outputs(ops, at));
-        all.iter().any(|ops| outputs(ops, at) != first)
-    }) else {
-        return;
-    };
-    difference.place += &format!(", operation {}", at + 1);
-    for group in difference.groups.iter_mut().skip(all.len()) {
-        "other outputs".clone_into(&mut group.value);
-    }
-    for (group, ops) in difference.groups.iter_mut().zip(&all) {
-        group.value = match ops.get(at) {
-            None => "nothing".to_owned(),
-            Some(op) => {
-                let outputs: String = op.outputs.chars().take(120).collect();
-                format!("{} {outputs}", if op.name.is_empty() { "(no name)" } else { &op.name })
-            }
-        };
-    }
+/// The sentence about estimates that differ: from the fastest to the slowest.
+pub(super) fn sentence(differences: &[Difference], count: usize) -> Option<String> {
+    let first = differences.first()?;
+    let by_time = |a: &&Group, b: &&Group| number(a).total_cmp(&number(b));
+    let (fast, slow) = (first.groups.iter().min_by(by_time)?, first.groups.iter().max_by(by_time)?);
+    let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+    Some(format!(
+        "{}{others}: {} on {}, {} on {}. These are estimates, not measurements.",
+        first.place,
+        fast.value,
+        rank_list(&fast.ranks),
+        slow.value,
+        rank_list(&slow.ranks)
+    ))
 }
 
-/// Sums of the estimates. They are estimates: a difference is worth a look and breaks nothing.
-pub(super) fn runtimes(members: &[Member<'_>]) -> Diagnostic {
-    let mut findings = Findings::default();
-    let (mut zero, mut any) = (true, false);
-    for Slot { key, place, facts } in slots(members) {
-        let cell = |fact: Option<&RuntimeFact>| match fact {
-            None => Cell::Unknown(NO_RECORD.to_owned()),
-            Some(RuntimeFact { total_ns: Some(ns), record, .. }) => {
-                Cell::Known((ns + 0.0).to_bits().to_string(), nanoseconds(*ns), Some(*record))
-            }
-            Some(RuntimeFact { outputs: Err(why), .. }) => Cell::Unknown(why.to_string()),
-            Some(_) => Cell::Unknown("an estimate of it is no finite number".to_owned()),
-        };
-        let totals = || facts.iter().filter_map(|(_, fact)| fact.and_then(|f| f.total_ns));
-        any |= totals().next().is_some();
-        zero &= totals().all(|ns| ns == 0.0);
-        let cells = facts.iter().map(|(m, fact)| (*m, cell(*fact))).collect();
-        let before = findings.differences.len();
-        findings.place(Some(key), &place, cells);
-        if let Some(new) = findings.differences.get_mut(before) {
-            new.groups.sort_by(|a, b| total(&facts, a).total_cmp(&total(&facts, b)));
-        }
-    }
-    let same = "In each graph that all of them compiled, all ranks have the same estimated runtime.";
-    let mut found = findings.diagnostic(Aspect::Runtimes, same, NONE_HAS);
-    if any && zero {
-        let sentence = "All estimates are 0: PyTorch has none for this device.".to_owned();
-        found = Diagnostic { verdict: Verdict::Unknown, sentence, ..found };
-    }
-    if let Some(first) = found.differences.first()
-        && let (Some(fast), Some(slow)) = (first.groups.first(), first.groups.last())
-    {
-        let others = if found.differences.len() + found.more > 1 {
-            format!(" and {} more", found.differences.len() + found.more - 1)
-        } else {
-            String::new()
-        };
-        found.sentence = format!(
-            "{}{others}: {} on {}, {} on {}. These are estimates, not measurements.",
-            first.place,
-            fast.value,
-            rank_list(&fast.ranks),
-            slow.value,
-            rank_list(&slow.ranks)
-        );
-    }
-    found
-}
-
-fn total(facts: &[(&Member<'_>, Option<&RuntimeFact>)], group: &Group) -> f64 {
-    let of_group = facts.iter().find(|(m, _)| group.ranks.contains(&m.rank));
-    of_group.and_then(|(_, fact)| fact.and_then(|f| f.total_ns)).unwrap_or(f64::INFINITY)
+fn number(group: &Group) -> f64 {
+    let (number, unit) = group.value.split_once(' ').unwrap_or((&group.value, "ns"));
+    let number: f64 = number.parse().unwrap_or(f64::INFINITY);
+    if unit == "ms" { number * 1e6 } else { number }
 }
 
 /// Estimates with all digits that tell two of them apart.
 fn nanoseconds(ns: f64) -> String {
     if ns >= 1e6 { format!("{} ms", ns / 1e6) } else { format!("{ns} ns") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_that_lie_close_together_are_one() {
+        assert_eq!(marks([100.0, 101.0, 104.0, 200.0, 0.0, 0.0].into_iter()), [0.0, 100.0, 200.0]);
+        assert_eq!(marks(std::iter::empty()), Vec::<f64>::new());
+    }
 }

@@ -3,26 +3,27 @@
 
 use std::collections::BTreeMap;
 
-use super::Member;
 use crate::analysis::parts::Part;
 
 /// The place of a graph within its compile: direction, n-th of it, and n-th record about that.
 pub(super) type Spot = (Option<bool>, u32, usize);
 
-/// What the ranks have of one compile, spot by spot; `parts` are the graphs that each logged, in order.
+/// A fact of one side: the number of the side, the record, and the fact.
+pub(super) type OfSide<'a, F> = (usize, usize, &'a F);
+
+/// What the sides have of one compile, spot by spot. `all` are the facts of each side about its graphs, in order.
 pub(super) fn by_spot<'a, F>(
-    members: &'a [Member<'a>],
-    facts: impl Fn(&'a Member<'a>) -> &'a [F],
+    all: &[(usize, Vec<(usize, &'a F)>)],
     part: impl Fn(&F) -> Option<Part>,
-) -> BTreeMap<Spot, Vec<(usize, &'a F)>> {
-    let all = || members.iter().flat_map(&facts);
+) -> BTreeMap<Spot, Vec<OfSide<'a, F>>> {
     // Where one log does not tell directions, parts are joined by their number.
-    let directed = all().all(|fact| part(fact).is_none_or(|part| part.is_backward.is_some()));
-    let mut spots: BTreeMap<Spot, Vec<(usize, &'a F)>> = BTreeMap::new();
-    for (at, member) in members.iter().enumerate() {
+    let mut facts = all.iter().flat_map(|(_, facts)| facts);
+    let directed = facts.all(|(_, fact)| part(fact).is_none_or(|part| part.is_backward.is_some()));
+    let mut spots: BTreeMap<Spot, Vec<OfSide<'a, F>>> = BTreeMap::new();
+    for (side, facts) in all {
         let mut before: BTreeMap<(Option<bool>, u32), usize> = BTreeMap::new();
         let mut without = 0;
-        for fact in facts(member) {
+        for (record, fact) in facts {
             let (direction, nth) = match part(fact) {
                 Some(part) if directed => (part.is_backward, part.nth),
                 Some(part) => (None, part.number),
@@ -32,7 +33,7 @@ pub(super) fn by_spot<'a, F>(
                 }
             };
             let several = before.entry((direction, nth)).or_default();
-            spots.entry((direction, nth, *several)).or_default().push((at, fact));
+            spots.entry((direction, nth, *several)).or_default().push((*side, *record, fact));
             *several += 1;
         }
     }

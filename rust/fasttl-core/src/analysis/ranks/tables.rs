@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{Comparison, Diagnostic, Difference, Facts, Texts, compare, facts};
-use crate::analysis::compiles::compiles;
+use super::{Comparison, Difference, Texts, compare, facts};
+use crate::analysis::of_logs::of_logs;
 use crate::analysis::parts::parts;
 use crate::analysis::runtimes::runtimes;
 use crate::error::Result;
-use crate::tables::{MetricRecords, Table, TableBuilder, TableDef};
+use crate::job::Job;
+use crate::tables::{Table, TableBuilder, TableDef};
 use crate::trace::Trace;
 
 pub(in crate::analysis) const DIAGNOSTICS: TableDef =
@@ -19,14 +20,11 @@ pub(in crate::analysis) const DIVERGENCE: TableDef =
 /// Gathers the facts of all logs and compares them.
 fn comparison(trace: &Trace) -> Result<Comparison> {
     let texts = Texts::default();
-    let mut all: Vec<Facts> = Vec::new();
-    for log in &trace.logs {
-        let view = log.view()?;
-        let compiles = compiles(trace, log, &view, &MetricRecords::new(&log.index, &view));
-        let parts = parts(log, &view);
-        all.push(facts(log, &view, (&compiles, &parts, &runtimes(log, &view, &parts)), &texts));
-    }
-    Ok(compare(trace, &all))
+    let all = of_logs(trace, |of, compiles| {
+        let parts = parts(of.log, of.bytes);
+        facts((of.log, of.bytes, of.metrics), (&compiles, &parts, &runtimes(of.log, of.bytes, &parts)), &texts)
+    })?;
+    compare(trace, &all.into_iter().map(|(_, _, facts)| facts).collect::<Vec<_>>(), &Job::default())
 }
 
 fn diagnostics(trace: &Trace) -> Result<Table> {
@@ -34,7 +32,7 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
     let ranks = found.ranks;
     let left_out: Vec<i32> = found.left_out.iter().map(|(rank, _)| *rank).collect();
     TableBuilder::new(&found.diagnostics)
-        .name("aspect", "What was compared: compile ids, code, recompile reasons, cache, collectives and so on.", |d| {
+        .name("aspect", "What was compared: compiles, code, recompile reasons, cache, collectives and so on.", |d| {
             Some(Cow::Borrowed(d.aspect.name()))
         })
         .name("verdict", "same, differs, or unknown: what cannot be judged is never the same.", |d| {
@@ -46,7 +44,7 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
         .u64(
             "differences",
             "Places that differ: rows of `divergence`, which has 10,000 of a comparison at most.",
-            |d| Some((d.differences.len() + d.more) as u64),
+            |d| Some(d.differences as u64),
         )
         .texts("unknown", "What could not be judged, and why.", |d| {
             Some(d.unknown.iter().map(|u| format!("{} {}: {}", super::rank_list(&u.ranks), u.place, u.why)).collect())
@@ -58,27 +56,54 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
 
 fn divergence(trace: &Trace) -> Result<Table> {
     let found = comparison(trace)?;
-    let rows: Vec<(&Diagnostic, &Difference)> =
-        found.diagnostics.iter().flat_map(|d| d.differences.iter().map(move |difference| (d, difference))).collect();
-    TableBuilder::new(&rows)
-        .name("aspect", "What was compared.", |(d, _)| Some(Cow::Borrowed(d.aspect.name())))
-        .u32("generation", "How often compile ids had started again.", |(_, at)| {
-            at.key.map(|(generation, _)| generation)
+    let offset = |(log, record): (usize, Option<usize>)| {
+        trace.logs.get(log)?.index.records.get(record?).map(|record| record.offset)
+    };
+    TableBuilder::new(&found.differences)
+        .name(
+            "aspect",
+            "What differs: versions, configuration, compiles (which there are), compile order, code, inputs, symbols, \
+             guards, recompile reasons, graph breaks, outcome, graph, cache, collectives, tensors, runtimes (estimates), \
+             execution order. Measured time is in `skew`.",
+            |d| Some(Cow::Borrowed(d.aspect.name())),
+        )
+        .u32("generation", "How often compile ids had started again; null without a compile.", |d| {
+            d.key.map(|(generation, _)| generation)
         })
-        .name("compile_id", "Compile id without attempt; null where the place belongs to none.", |(_, at)| {
-            at.key.map(|(_, id)| Cow::Owned(id.to_string()))
+        .name(
+            "compile_id",
+            "Compile id without attempt, as on most ranks that have the compile; null where the place belongs to none.",
+            |d| d.key.map(|(_, id)| Cow::Owned(id.to_string())),
+        )
+        .u64(
+            "position",
+            "Place in the list that differs, from 1: collective, node of a graph, operation, run; null where there is none.",
+            |d| d.position,
+        )
+        .time(
+            "time",
+            "When a rank that is not of the largest group began the compile; where none of them has it, when another did.",
+            |d| d.time_us,
+        )
+        .text("place", "The compile id with the part of it and the position, for a person.", |d| {
+            Some(Cow::Borrowed(d.place.as_str()))
         })
-        .text("place", "The compile id with the part of it and the position, for a person.", |(_, at)| {
-            Some(Cow::Borrowed(at.place.as_str()))
+        .ints("odd_ranks", "Ranks that are not of the largest group.", |d| Some(d.odd_ranks()))
+        .int_lists("groups", "Ranks that have the same, the largest group first.", |d: &Difference| {
+            Some(d.groups.iter().map(|g| g.ranks.clone()).collect())
         })
-        .ints("odd_ranks", "Ranks that are not of the largest group.", |(_, at)| {
-            let mut odd: Vec<i32> = at.groups.iter().skip(1).flat_map(|g| g.ranks.clone()).collect();
-            odd.sort_unstable();
-            Some(odd)
+        .texts("values", "What each group has.", |d| Some(d.groups.iter().map(|g| g.value.clone()).collect()))
+        .text("cause", "What made them differ, as far as the logs show it; null where they do not.", |d| {
+            d.cause.as_deref().map(Cow::Borrowed)
         })
-        .int_lists("groups", "Ranks that have the same, the largest group first.", |(_, at)| {
-            Some(at.groups.iter().map(|g| g.ranks.clone()).collect())
+        .u64("follows", "Row of this table, from 0, that it follows from; null for the begin of a chain of causes.", |d| {
+            d.follows.map(|at| at as u64)
         })
-        .texts("values", "What each group has.", |(_, at)| Some(at.groups.iter().map(|g| g.value.clone()).collect()))
+        .ints("evidence_files", "For each group a log that shows its value: row of `files`.", |d| {
+            Some(d.groups.iter().map(|g| i32::try_from(g.evidence.0).unwrap_or(i32::MAX)).collect())
+        })
+        .u64s("evidence_offsets", "For each group the record in that log; null for what is not there.", move |d| {
+            Some(d.groups.iter().map(|g| offset(g.evidence)).collect())
+        })
         .finish("divergence")
 }

@@ -40,6 +40,7 @@ struct Row {
 #[derive(Serialize)]
 struct Place {
     at: String,
+    cause: Option<String>,
     groups: Vec<Side>,
     more: String,
 }
@@ -61,19 +62,30 @@ struct Reason {
 /// What a diagnostic is called and what it is for.
 const fn words(aspect: Aspect) -> (&'static str, &'static str, &'static str) {
     match aspect {
-        Aspect::CompileIds => (
+        Aspect::Versions => ("versions", "Versions", "PyTorch, Python, CUDA and Triton, as far as the logs name them."),
+        Aspect::Configuration => {
+            ("configuration", "Settings", "Settings of the compiler in each compile. Folders do not count.")
+        }
+        Aspect::Compiles => (
             "compile-ids",
-            "Compile ids",
+            "Compiles",
             "Which compiles each rank has. A rank that compiles more than the others makes them wait at the next collective.",
         ),
-        Aspect::Code => {
-            ("code", "Functions and graphs", "What stands behind the same id: names of variables do not count.")
+        Aspect::Order => ("order", "Order of compiles", "Whether the ranks compiled in the same order."),
+        Aspect::Code => ("code", "Functions", "Which function each compile is of."),
+        Aspect::Inputs => ("inputs", "Inputs", "Shapes, strides and types of the tensors that each compile got."),
+        Aspect::Symbols => {
+            ("symbols", "Symbolic sizes", "What symbolic sizes stand for, and values that they were fixed to.")
         }
+        Aspect::Guards => ("guards", "Guards", "Conditions of each compile. Their order and addresses do not count."),
         Aspect::Recompiles => (
             "recompiles",
             "Recompile reasons",
             "Which guard failed where all ranks recompiled. Addresses do not count.",
         ),
+        Aspect::Breaks => ("breaks", "Graph breaks", "Where the graphs break, and why."),
+        Aspect::Outcome => ("outcome", "Outcome", "Whether each compile went through, and how it failed."),
+        Aspect::Graph => ("graphs", "Graphs", "The graphs of each compile: names of variables do not count."),
         Aspect::Cache => (
             "cache",
             "Cache answers",
@@ -95,7 +107,7 @@ const fn words(aspect: Aspect) -> (&'static str, &'static str, &'static str) {
         Aspect::Runtimes => (
             "runtimes",
             "Estimated runtimes",
-            "Sums of Inductor's estimates, by graph: from the fastest to the slowest.",
+            "Sums of Inductor's estimates, by graph. Estimates that lie close together count as the same.",
         ),
         Aspect::ExecOrder => {
             ("exec-order", "Graph execution order", "Which graphs ran, in order: compared is what ran, not its id.")
@@ -108,7 +120,7 @@ const fn level(diagnostic: &Diagnostic) -> &'static str {
     match (diagnostic.verdict, diagnostic.aspect) {
         (Verdict::Same, _) => "ok",
         (Verdict::Unknown, _) | (_, Aspect::Runtimes) => "info",
-        (_, Aspect::Collectives | Aspect::ExecOrder | Aspect::CompileIds) => "error",
+        (_, Aspect::Collectives | Aspect::ExecOrder | Aspect::Compiles | Aspect::Outcome) => "error",
         (_, _) => "warn",
     }
 }
@@ -120,13 +132,18 @@ pub(crate) fn agreement(comparison: &Comparison, evidence: &Evidence) -> Agreeme
         [one] => format!("Rank {one} is the only one with a log."),
         ranks => format!("Compared: {}, the newest start of each.", rank_list(ranks)),
     };
-    Agreement { compared, rows: comparison.diagnostics.iter().map(|d| row(d, evidence)).collect() }
+    Agreement { compared, rows: comparison.diagnostics.iter().map(|d| row(comparison, d, evidence)).collect() }
 }
 
-fn row(diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
+fn row(comparison: &Comparison, diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
     let (id, title, about) = words(diagnostic.aspect);
-    let differences = &diagnostic.differences;
-    let more = differences.len().saturating_sub(DIFFERENCES) + diagnostic.more;
+    let mut places: Vec<Place> =
+        comparison.of_aspect(diagnostic.aspect).take(DIFFERENCES).map(|d| place(d, evidence)).collect();
+    if diagnostic.aspect == Aspect::Parity {
+        places =
+            comparison.faults.iter().take(DIFFERENCES).map(|f| groups(&f.place, None, &f.groups, evidence)).collect();
+    }
+    let more = diagnostic.differences.saturating_sub(places.len());
     Row {
         id,
         title,
@@ -134,7 +151,7 @@ fn row(diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
         verdict: verdict_word(diagnostic),
         level: level(diagnostic),
         sentence: diagnostic.sentence.clone(),
-        differences: differences.iter().take(DIFFERENCES).map(|d| place(d, evidence)).collect(),
+        differences: places,
         more: if more > 0 { format!("{} more places differ.", count(more)) } else { String::new() },
         unknown: diagnostic.unknown.iter().take(UNKNOWN).map(reason).collect(),
     }
@@ -151,15 +168,20 @@ const fn verdict_word(diagnostic: &Diagnostic) -> &'static str {
 }
 
 fn place(difference: &Difference, evidence: &Evidence) -> Place {
+    groups(&difference.place, difference.cause.clone(), &difference.groups, evidence)
+}
+
+fn groups(place: &str, cause: Option<String>, groups: &[Group], evidence: &Evidence) -> Place {
     let side = |group: &Group| Side {
         ranks: rank_list(&group.ranks),
         value: group.value.clone(),
         href: evidence.get(&group.evidence).cloned(),
     };
-    let more = difference.groups.len().saturating_sub(GROUPS);
+    let more = groups.len().saturating_sub(GROUPS);
     Place {
-        at: difference.place.clone(),
-        groups: difference.groups.iter().take(GROUPS).map(side).collect(),
+        at: place.to_owned(),
+        cause,
+        groups: groups.iter().take(GROUPS).map(side).collect(),
         more: if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() },
     }
 }
@@ -170,8 +192,10 @@ fn reason(unknown: &Unjudged) -> Reason {
 
 /// The records that the section points at.
 pub(crate) fn shown_evidence(comparison: &Comparison) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
-    let differences = comparison.diagnostics.iter().flat_map(|d| d.differences.iter().take(DIFFERENCES));
-    differences.flat_map(|d| d.groups.iter().take(GROUPS)).map(|group| group.evidence)
+    let of_aspect = |aspect: &Aspect| comparison.of_aspect(*aspect).take(DIFFERENCES);
+    let differences = Aspect::ALL.iter().flat_map(of_aspect).map(|d| d.groups.as_slice());
+    let faults = comparison.faults.iter().take(DIFFERENCES).map(|f| f.groups.as_slice());
+    differences.chain(faults).flat_map(|groups| groups.iter().take(GROUPS)).map(|group| group.evidence)
 }
 
 /// What differs, for "What to look at": one note for each diagnostic.

@@ -1,41 +1,58 @@
-//! Which compile of the second side belongs to which of the first.
+//! Which compile of one log belongs to which of another.
 //!
 //! Ids are given in order of first compile, so that a frame more on one side shifts those of all that follow. An id
-//! counts where it stands for the same code; else the code does, in the order of the logs.
+//! counts where it stands for the same code, and first where it has the same graph, too; else code and graph do, in the
+//! order of the logs.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::compiles::Compile;
 use super::lines::{Budget, Run, compare};
-use crate::analysis::compiles::Compile;
 use crate::format::code_place::file_name;
 use crate::format::compile_id::CompileId;
 
 /// Numbers of two compiles that belong together, or of one that is alone.
-pub(super) type Matched = (Option<usize>, Option<usize>);
+pub(in crate::analysis) type Matched = (Option<usize>, Option<usize>);
 
 /// What a compile is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Known<'c> {
-    generation: u32,
-    id: CompileId,
-    file: Option<&'c str>,
-    name: Option<&'c str>,
-    line: Option<i64>,
+pub(in crate::analysis) struct Known<'c> {
+    /// How often ids had started again.
+    pub(in crate::analysis) generation: u32,
+    /// Its id, without attempt.
+    pub(in crate::analysis) id: CompileId,
+    /// Name of the file of its code, without the folder.
+    pub(in crate::analysis) file: Option<&'c str>,
+    /// Its function.
+    pub(in crate::analysis) name: Option<&'c str>,
+    /// First line of its code.
+    pub(in crate::analysis) line: Option<i64>,
+    /// Dynamo's graph without names; `None` where it is not known or not looked at.
+    pub(in crate::analysis) graph: Option<[u8; 16]>,
 }
 
 /// The n-th to the n-th.
-pub(super) fn in_order(a: usize, b: usize) -> Vec<Matched> {
+pub(in crate::analysis) fn in_order(a: usize, b: usize) -> Vec<Matched> {
     (0..a.max(b)).map(|at| (Some(at).filter(|at| *at < a), Some(at).filter(|at| *at < b))).collect()
 }
 
 /// Matches the compiles of two logs; those of the first in their order, then what is left of the second.
-pub(super) fn align(a: &[Compile], b: &[Compile], budget: &Budget) -> Vec<Matched> {
+pub(in crate::analysis) fn align(a: &[Compile], b: &[Compile], budget: &Budget) -> Vec<Matched> {
     let (a, b): (Vec<Known<'_>>, Vec<Known<'_>>) = (a.iter().map(known).collect(), b.iter().map(known).collect());
-    let mut open = Open { a: &a, b: &b, to_b: vec![None; a.len()], taken: vec![false; b.len()] };
+    align_known(&a, &b, budget)
+}
+
+/// The same of what compiles are known by.
+pub(in crate::analysis) fn align_known(a: &[Known<'_>], b: &[Known<'_>], budget: &Budget) -> Vec<Matched> {
+    let mut open = Open { a, b, to_b: vec![None; a.len()], taken: vec![false; b.len()] };
+    let same_graph = |a: &Known<'_>, b: &Known<'_>| a.same_code(b) && a.graph == b.graph;
+    open.by_key(|it| it.graph.map(|_| (it.generation, it.id)), same_graph);
+    open.in_sequence(budget, |it| it.graph.map(|graph| (it.file, it.name, it.line, graph)));
     open.by_key(|it| Some((it.generation, it.id)), Known::same_code);
-    open.in_sequence(budget);
+    // What has no name is no code: it is like nothing else.
+    open.in_sequence(budget, |it| it.name.map(|name| (it.file, name, it.line, it.id.frame_compile_id)));
     let compile = |it: &Known<'_>| it.id.frame_compile_id;
     open.by_key(|it| Some((it.file?.to_owned(), it.name?.to_owned(), it.line, compile(it))), |_, _| true);
     open.by_key(|it| Some((it.file?.to_owned(), without_line(it.name?).to_owned(), compile(it))), |_, _| true);
@@ -54,6 +71,7 @@ fn known(compile: &Compile) -> Known<'_> {
         file: compile.file.as_deref().map(file_name),
         name: compile.name.as_deref(),
         line: compile.line,
+        graph: None,
     }
 }
 
@@ -122,16 +140,14 @@ impl<'c> Open<'_, 'c> {
         }
     }
 
-    /// Joins those of equal code that stand in the same order on both sides.
-    fn in_sequence(&mut self, budget: &Budget) {
-        let (a, b) = (self.free_a(), self.free_b());
-        let key = |it: &Known<'c>| (it.file, it.name, it.line, it.id.frame_compile_id);
-        // What has no name is no code: it is like nothing else.
-        let keys = |all: &[Known<'c>], free: &[usize], side: u8| {
-            let key = |at: &usize| all.get(*at).filter(|it| it.name.is_some()).map(key).ok_or((side, *at));
-            free.iter().map(key).collect::<Vec<_>>()
+    /// Joins those of equal keys that stand in the same order on both sides.
+    fn in_sequence<K: Eq + std::hash::Hash>(&mut self, budget: &Budget, key: impl Fn(&Known<'c>) -> Option<K>) {
+        // What has no key is not looked at, so that it parts nothing.
+        let keyed = |all: &[Known<'c>], free: Vec<usize>| -> (Vec<usize>, Vec<K>) {
+            free.into_iter().filter_map(|at| Some((at, key(all.get(at)?)?))).unzip()
         };
-        let Ok(runs) = compare(&keys(self.a, &a, 0), &keys(self.b, &b, 1), budget) else { return };
+        let ((a, keys_a), (b, keys_b)) = (keyed(self.a, self.free_a()), keyed(self.b, self.free_b()));
+        let Ok(runs) = compare(&keys_a, &keys_b, budget) else { return };
         for run in runs {
             if let Run::Same(of_a, of_b) = run {
                 for (a, b) in a.get(of_a).unwrap_or_default().iter().zip(b.get(of_b).unwrap_or_default()) {

@@ -8,13 +8,11 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use super::DiffOptions;
-
 /// The share of one text of the time for all.
 const SHARE: u32 = 10;
 
 /// How much work may be done.
-pub(super) struct Budget {
+pub(in crate::analysis) struct Budget {
     until: Instant,
     one: Duration,
     most: usize,
@@ -22,7 +20,7 @@ pub(super) struct Budget {
 
 /// A stretch of both sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Run {
+pub(in crate::analysis) enum Run {
     /// Equal items.
     Same(Range<usize>, Range<usize>),
     /// Items of the first in place of items of the second; one of both may be empty.
@@ -31,7 +29,7 @@ pub(super) enum Run {
 
 /// Why two sequences were not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(in crate::analysis) enum Refused {
     /// What lies between their equal ends is too much.
     TooLarge,
     /// The time for all comparisons was over before.
@@ -40,7 +38,7 @@ pub(super) enum Refused {
 
 impl Refused {
     /// The reason for a person. `how` says what was not done: `line by line`.
-    pub(super) fn words(self, how: &str) -> String {
+    pub(in crate::analysis) fn words(self, how: &str) -> String {
         match self {
             Self::TooLarge => format!("too large to compare {how}"),
             Self::TimeOver => format!("not compared {how}, since the time for it was over"),
@@ -49,9 +47,9 @@ impl Refused {
 }
 
 impl Budget {
-    pub(super) fn new(options: &DiffOptions) -> Self {
-        let until = Instant::now() + options.time;
-        Self { until, one: options.time / SHARE, most: options.most_lines }
+    /// For all comparisons `time` together, for each as many items as `most` between equal ends.
+    pub(in crate::analysis) fn new(time: Duration, most: usize) -> Self {
+        Self { until: Instant::now() + time, one: time / SHARE, most }
     }
 }
 
@@ -59,7 +57,7 @@ impl Budget {
 ///
 /// # Errors
 /// What lies between their equal ends is too much, or the time is over.
-pub(super) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Result<Vec<Run>, Refused> {
+pub(in crate::analysis) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Result<Vec<Run>, Refused> {
     let shortest = a.len().min(b.len());
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let tail = a.iter().rev().zip(b.iter().rev()).take(shortest - head).take_while(|(a, b)| a == b).count();
@@ -125,7 +123,7 @@ impl Run {
 }
 
 /// What only one of two sorted lists has, each as often as it has it more than the other.
-pub(super) fn one_sided<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> (Vec<T>, Vec<T>) {
+pub(in crate::analysis) fn one_sided<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> (Vec<T>, Vec<T>) {
     a.sort_unstable();
     b.sort_unstable();
     let (mut only_a, mut only_b) = (Vec::new(), Vec::new());
@@ -152,9 +150,13 @@ pub(super) fn one_sided<T: Ord>(mut a: Vec<T>, mut b: Vec<T>) -> (Vec<T>, Vec<T>
 mod tests {
     use super::*;
 
+    fn budget() -> Budget {
+        Budget::new(Duration::from_secs(20), 40_000)
+    }
+
     fn runs(a: &str, b: &str) -> Vec<Run> {
         let letters = |text: &str| text.chars().collect::<Vec<_>>();
-        compare(&letters(a), &letters(b), &Budget::new(&DiffOptions::default())).unwrap()
+        compare(&letters(a), &letters(b), &budget()).unwrap()
     }
 
     #[test]
@@ -178,19 +180,18 @@ mod tests {
 
     #[test]
     fn too_much_is_not_begun() {
-        let options = DiffOptions { most_lines: 10, ..DiffOptions::default() };
+        let small = Budget::new(Duration::from_secs(20), 10);
         let (a, b): (Vec<u32>, Vec<u32>) = ((0..20).collect(), (100..120).collect());
-        assert_eq!(compare(&a, &b, &Budget::new(&options)), Err(Refused::TooLarge));
+        assert_eq!(compare(&a, &b, &small), Err(Refused::TooLarge));
         // Equal ends cost nothing.
         let longer: Vec<u32> = (0..20).chain([7]).chain(0..20).collect();
         let shorter: Vec<u32> = (0..20).chain(0..20).collect();
-        assert!(compare(&longer, &shorter, &Budget::new(&options)).is_ok());
+        assert!(compare(&longer, &shorter, &small).is_ok());
     }
 
     #[test]
     fn nothing_is_begun_when_the_time_is_over() {
-        let options = DiffOptions { time: Duration::ZERO, ..DiffOptions::default() };
-        let budget = Budget::new(&options);
+        let budget = Budget::new(Duration::ZERO, 40_000);
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!(compare(&[1], &[2], &budget), Err(Refused::TimeOver));
         assert_eq!(compare(&[1], &[1], &budget), Ok(vec![Run::Same(0..1, 0..1)]));
@@ -198,7 +199,6 @@ mod tests {
 
     #[test]
     fn hostile_sequences_end_in_time() {
-        let options = DiffOptions { time: Duration::from_secs(1), ..DiffOptions::default() };
         let n = 19_000_u32;
         let hostile: [(Vec<u32>, Vec<u32>); 4] = [
             ((0..n).collect(), (0..n).rev().collect()),
@@ -208,7 +208,7 @@ mod tests {
         ];
         for (a, b) in hostile {
             let begun = Instant::now();
-            assert!(compare(&a, &b, &Budget::new(&options)).is_ok());
+            assert!(compare(&a, &b, &Budget::new(Duration::from_secs(1), 40_000)).is_ok());
             assert!(begun.elapsed() < Duration::from_secs(10));
         }
     }

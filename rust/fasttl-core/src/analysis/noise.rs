@@ -9,7 +9,7 @@ const ADDRESS_DIGITS: usize = 13;
 const HASH_LETTERS: usize = 40;
 
 /// The text with addresses and hashes as `…`, and absolute paths as names of files.
-pub(super) fn plain(text: &str) -> String {
+pub(in crate::analysis) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
@@ -41,7 +41,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The same for a guard, with `#` for each id of an object: those may be short.
-pub(super) fn plain_guard(text: &str) -> String {
+pub(in crate::analysis) fn plain_guard(text: &str) -> String {
     plain(&without_ids(text))
 }
 

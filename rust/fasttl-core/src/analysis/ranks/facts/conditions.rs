@@ -1,0 +1,50 @@
+//! The guards of a compile, and what the log says of its symbolic sizes: as texts that two ranks share.
+
+use super::noise::{plain_condition, plain_text};
+use crate::analysis::symbols;
+use crate::format::guards::{Guard, parse};
+use crate::trace::Log;
+
+/// The guards that a text prints, sorted: kind, what is guarded, and condition.
+pub(in crate::analysis::ranks) fn guards(text: &str) -> Vec<String> {
+    let line = |guard: &Guard<'_>| {
+        let code = plain_condition(guard.code?);
+        // The condition names what it is about; where it does not, the manager above it does.
+        let source = guard.manager.source.filter(|source| !code.contains(*source)).map(plain_condition);
+        let of = source.map(|source| format!(" of {source}")).unwrap_or_default();
+        Some(format!("{}{of}: {code}", guard.kind.unwrap_or("guard")))
+    };
+    let mut lines: Vec<String> = parse(text).guards.iter().filter_map(line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// What the records say of symbolic sizes, in the log's order.
+pub(in crate::analysis::ranks) fn symbols(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<String> {
+    let line = |&at: &usize| {
+        let record = log.index.records.get(at)?;
+        symbols::sentence(log.index.metadata(record, bytes), record.kind).map(|text| plain_text(&text))
+    };
+    records.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_are_a_set_without_ids() {
+        let tree = |id: &str, device: u32| {
+            format!(
+                "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GuardManager: source=L['x'], accessed_by=X\n| | +- TENSOR_MATCH: check_tensor(L['x'], device={device}, size=[8, 4])\n| +- GuardManager: source=G['f'], accessed_by=X\n| | +- ID_MATCH: ___check_obj_id(G['f'], {id})\n"
+            )
+        };
+        assert_eq!(guards(&tree("140184674655888", 0)), guards(&tree("94539398123123", 3)));
+        assert_eq!(
+            guards(&tree("140184674655888", 0)),
+            ["ID_MATCH: ___check_obj_id(G['f'], #)", "TENSOR_MATCH: check_tensor(L['x'], device=#, size=[8, 4])",]
+        );
+        assert_eq!(guards("no tree"), Vec::<String>::new());
+    }
+}
