@@ -122,7 +122,7 @@ def test_an_extra_graph_break(rank, compile_id):
     text = written(graph_break(rank_records(rank), compile_id))
     rows = changed(rank, text)
     check(rows, rank, compile_id, BREAK)
-    assert "print" in rows[0]["values"][1]
+    assert "builtin operator" in rows[0]["values"][1]
 
 
 @EXAMPLES
@@ -211,7 +211,7 @@ def test_one_compile_again(rank, compile_id):
     rows = changed(rank, written(recompiled(rank_records(rank), compile_id, reason)))
     assert len(rows) == 1
     check(rows, rank, f"{compile_id.partition('/')[0]}/1", Change(recompiled, "compiles"))
-    assert all(word in rows[0]["cause"] for word in ("size mismatch at index 0", "8", "5"))
+    assert all(word in rows[0]["cause"] for word in ("size of x at index 0", "8", "5"))
 
 
 @EXAMPLES

@@ -84,7 +84,7 @@ EXPECTED: dict[str, list[Expected]] = {
     "dist_restart": [],
     # Rank 2 sees 5 rows where the others see 8, and compiles again.
     "dist_diverge_shape": [
-        Expected("compiles", "0/1", _sides((0, 1, 3), (2,)), cause=("size mismatch at index 0", "8", "5")),
+        Expected("compiles", "0/1", _sides((0, 1, 3), (2,)), cause=("size of x at index 0", "8", "5")),
         # What `tail` gets is a view of the first function's output, whose size became a symbol.
         Expected("inputs", "1/0", {(0, 1, 3): ("8",), (2,): ("5",)}, named=False),
         Expected("symbols", "1/0", _sides((0, 1, 3), (2,)), named=False),
@@ -94,9 +94,10 @@ EXPECTED: dict[str, list[Expected]] = {
     "dist_diverge_break": [
         Expected("guards", "0/0", {(0, 2): (), (1,): (), (3,): ("clamp",)}, named=False),
         Expected("guards", "0/0", {(0, 2): ("False",), (3,): ("True",)}, named=False),
-        Expected("graph breaks", "0/0", {(0, 2, 3): (), (1,): ("print",)}),
+        Expected("graph breaks", "0/0", {(0, 2, 3): (), (1,): ("builtin operator",)}),
         Expected("graph", "0/0", {(0, 2): (), (1,): (), (3,): ()}),
-        Expected("collectives", "0/0", _sides((0, 2, 3)), cause=("break",), position=2, named=False),
+        # The second all_reduce stands behind the wait for the first.
+        Expected("collectives", "0/0", _sides((0, 2, 3)), cause=("verbose",), position=3, named=False),
         Expected("compiles", "1/0", _sides((0, 2, 3)), cause=("break",)),
     ],
     "dist_diverge_order": ORDER,
@@ -127,6 +128,13 @@ EXPECTED: dict[str, list[Expected]] = {
     "dist_crash": [
         Expected("outcome", "1/0", {(0, 2): (), (1,): ("BackendCompilerFailed",)}),
         Expected("compiles", "2/0", _sides((0, 2)), cause=("1/0",)),
+    ],
+}
+# What is also true where a log is cut: in which order the rest would have come is not known.
+WHERE_CUT = {
+    "dist_exec_order": [
+        Expected("compiles", "1/0", {(0,): ("not compiled",), (1,): ("third",)}),
+        Expected("compiles", "1/0", {(0,): ("second",), (1,): ("not compiled",)}),
     ],
 }
 ALIKE = sorted(name for name, rows in EXPECTED.items() if not rows)
@@ -256,7 +264,7 @@ def test_a_cut_log_gives_no_false_row(name, tmp_path):
         rank = rank_of(log)
         rest = [one.of(ranks - {rank}) for one in EXPECTED[name]]
         try:
-            _check_cut(rows, EXPECTED[name], [one for one in rest if one is not None])
+            _check_cut(rows, EXPECTED[name] + WHERE_CUT.get(name, []), [one for one in rest if one is not None])
         except AssertionError as error:
             message = f"{log.name} cut at {at}: {error}"
             raise AssertionError(message) from None
