@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grow import GrowError, parse_size
-from measures import growth, load, memory, report, slow, startup
+from measures import growth, load, memory, ranks, report, slow, startup
 from measures.bench import Bench, Sizes
 from measures.budgets import GROUPS
 from measures.inputs import ROOT, Inputs
@@ -41,6 +41,7 @@ RUNNERS: dict[str, Callable[[Bench], dict[str, Any]]] = {
     "growth": growth.run,
     "threads": growth.run_threads,
     "startup": startup.run,
+    "ranks": ranks.run,
     "slow-inputs": slow.run,
 }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-GROUPS: Final = ("report", "load", "memory", "growth", "threads", "startup", "slow-inputs")
+GROUPS: Final = ("report", "load", "memory", "growth", "threads", "startup", "ranks", "slow-inputs")
 # A doubling may cost a little more than twice: caches, and the noise of a machine that does other things as well.
 DOUBLING: Final = 2.1
 SLOW_DOUBLING: Final = 2.3
@@ -77,6 +77,17 @@ BUDGETS: Final[tuple[Budget, ...]] = (
     Budget("threads_report", "threads", "report: times faster with two threads than with one", 1.8, at_least=True),
     Budget("threads_load", "threads", "load: times faster with two threads than with one", 1.8, at_least=True),
     Budget("startup_cpu", "startup", "report of 250 KB, CPU time above import click", 40, unit="ms"),
+    Budget("ranks_time", "ranks", "comparison of 512 ranks with 2,000 compiles each, after load", 5, unit="s"),
+    Budget("ranks_growth", "ranks", "comparison of twice the ranks", DOUBLING),
+    Budget(
+        "ranks_memory",
+        "ranks",
+        "comparison, anonymous memory above what is loaded",
+        200,
+        unit="MB",
+        share=100e-6,
+        share_text="200 MB + 100 bytes a compile of a rank",
+    ),
     *_slow(),
 )
 

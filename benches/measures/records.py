@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PID: Final = 4242
-PREFIX: Final = "V1129 23:51:41.{millis:03d}000 {pid} torch/{place}] "
+PREFIX: Final = "V{when} {pid} torch/{place}] "
+EPOCH_S: Final = 1_764_460_301
+"""The time at which these logs begin: the 29th of November, 23:51:41."""
 
 
 class CompileId(NamedTuple):
@@ -28,13 +31,15 @@ class CompileId(NamedTuple):
         return f"{self.frame}/{self.times}"
 
 
-def record(
+def record(  # noqa: PLR0913 - the parts of a record, all but three by keyword
     kind: str,
     value: object,
     compile_id: CompileId | None = None,
     *,
     place: str = "_logging/_internal.py:1345",
     payload: bytes | None = None,
+    rank: int | None = None,
+    millis: int | None = None,
 ) -> bytes:
     """Write one record.
 
@@ -44,19 +49,23 @@ def record(
         compile_id: Its compile; None for the kinds that PyTorch writes outside of any.
         place: File and line that logged it, below the folder of PyTorch.
         payload: What follows the head; None for a record without.
+        rank: The rank of its process; None for the log of one without.
+        millis: Its time after `EPOCH_S`. Without one the clock goes forward as long as a second lasts, and then
+            stands: times are not what most of these logs are about.
 
     Returns:
         The bytes, line feeds included.
     """
-    head: dict[str, Any] = {kind: value}
-    millis = 0
+    head: dict[str, Any] = {kind: value} if rank is None else {kind: value, "rank": rank}
     if compile_id:
         head |= {"frame_id": compile_id.frame, "frame_compile_id": compile_id.times, "attempt": 0}
-        # A clock that goes forward as long as a second lasts, and then stands: times are not what these logs are about.
-        millis = min(compile_id.frame, 999)
     if payload is not None:
         head["has_payload"] = hashlib.md5(payload, usedforsecurity=False).hexdigest()
-    line = (PREFIX.format(millis=millis, pid=PID, place=place) + json.dumps(head)).encode()
+    if millis is None:
+        millis = min(compile_id.frame, 999) if compile_id else 0
+    seconds = EPOCH_S + millis // 1000
+    when = f"{time.strftime('%m%d %H:%M:%S', time.gmtime(seconds))}.{millis % 1000:03d}000"
+    line = (PREFIX.format(when=when, pid=PID, place=place) + json.dumps(head)).encode()
     return line + b"\n" if payload is None else line + b"\n\t" + payload.replace(b"\n", b"\n\t") + b"\n"
 
 

@@ -40,7 +40,8 @@ def test_real_logs(folder, mode):
 
 def test_real_jobs(folder):
     outcome = run_parity(folder, "all-ranks", tools())
-    assert outcome.cases == {"crash_3_ranks:all-ranks", "dist_restart:all-ranks"}
+    jobs = {"crash_3_ranks:all-ranks", "dist_diverge_cache:all-ranks", "dist_restart:all-ranks"}
+    assert outcome.cases == jobs
     assert judge(outcome, load_known(HERE / "known.toml")) == []
 
 

@@ -169,7 +169,7 @@ fn b59_b60_what_is_missing_is_named_and_judged_by_nobody() {
         );
     }
     let trace = loaded(&data("probes/compile_ids_differ"));
-    assert_eq!(differences(&trace, "compiles"), ["1/0: [not compiled; compiled, g at b.py:3] [[0]; [1]]"]);
+    assert_eq!(differences(&trace, "compiles"), ["1/0: [not compiled; compiled, fn at foo.py:3] [[0]; [1]]"]);
     // A rank whose log cannot be unpacked, and one whose log is cut: the first is left out, what the second lacks may
     // have come later.
     let (dir, _) = job(2, |log| log);
@@ -329,7 +329,7 @@ fn runs_are_compared_by_what_ran() {
 fn an_earlier_start_is_not_compared_with_a_later_one() {
     let trace = loaded(&data("dist_restart"));
     assert_eq!(verdict(&trace, "compiles"), "same");
-    assert!(said(&trace, "compiles").contains("2 ids"));
+    assert!(said(&trace, "compiles").contains("the same 2 compiles"));
 }
 
 #[test]

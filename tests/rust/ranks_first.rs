@@ -134,7 +134,7 @@ fn the_earliest_of_several_differences_is_the_cause() {
     assert_eq!(
         causes(&trace),
         [
-            "inputs 0/0, inputs: null".to_owned(),
+            "inputs 0/0, inputs: -".to_owned(),
             format!("guards 0/0, guards: {input}"),
             format!("graph 0/0, dynamo graph, node 2: {input}"),
         ]

@@ -21,7 +21,7 @@ pub struct Graph {
     pub placeholders: u32,
     /// Values that the outer graph returns.
     pub outputs: u32,
-    /// MD5 of the statements with variables and devices numbered in their order, without comments.
+    /// MD5 of the statements with variables, devices and process groups numbered in their order, without comments.
     pub shape: [u8; 16],
 }
 
@@ -283,23 +283,48 @@ fn frees(value: &[u8]) -> bool {
     parts.next_back() == Some(b"None") && parts.all(|part| !part.is_empty() && identifier(part) == part)
 }
 
-/// Numbers devices by their first use: each rank has its own, and runs the same on it.
+/// Numbers devices and process groups by their first use: each rank has its own, and runs the same on it.
 fn number_devices(canonical: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(canonical.len());
-    let mut seen: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut devices: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut groups: FxHashMap<&[u8], usize> = FxHashMap::default();
     let mut at = 0;
     while let Some(rest) = canonical.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(number) = device(rest, &out) else {
-            out.extend(rest.first());
-            at += 1;
-            continue;
+        let (name, seen) = match (device(rest, &out), group(rest, &out)) {
+            (Some(number), _) => (number, &mut devices),
+            (None, Some(name)) => (name, &mut groups),
+            (None, None) => {
+                out.extend(rest.first());
+                at += 1;
+                continue;
+            }
         };
         let next = seen.len();
-        let nth = *seen.entry(number).or_insert(next);
+        let nth = *seen.entry(name).or_insert(next);
         out.extend_from_slice(format!("#{nth}").as_bytes());
-        at += number.len();
+        at += name.len();
     }
     out
+}
+
+/// Bytes of a call in front of the name of its process group.
+const CALL: usize = 4096;
+
+/// Longest name of a process group.
+const GROUP: usize = 64;
+
+/// The name of a process group at the start of `rest`, with its quotes: the last argument of a collective.
+fn group<'t>(rest: &'t [u8], before: &[u8]) -> Option<&'t [u8]> {
+    let quote = *rest.first().filter(|quote| matches!(quote, b'\'' | b'"'))?;
+    let name = rest.get(1..)?.iter().take(GROUP).position(|byte| *byte == quote)?;
+    if rest.get(name + 2) != Some(&b')') {
+        return None;
+    }
+    // Not more of a line than a call has: a hostile one is millions of texts long.
+    let near = before.get(before.len().saturating_sub(CALL)..).unwrap_or_default();
+    let line = memchr::memrchr(b'\n', near).map_or(near, |at| near.get(at + 1..).unwrap_or_default());
+    memchr::memmem::find(line, b"_c10d_functional")?;
+    rest.get(..name + 2)
 }
 
 /// The number of a device at the start of `rest`, where what stands before it says that it is one: `cuda:0`,
@@ -506,5 +531,27 @@ mod tests {
             let text = format!("def forward(self, x):\n{text}");
             assert!(parse(text.as_bytes()).is_some());
         }
+    }
+
+    #[test]
+    fn process_groups_are_numbered_by_their_first_use() {
+        let graph = |a: &str, b: &str| {
+            let text = format!(
+                "def forward(self, x):\n    y = torch.ops._c10d_functional.all_reduce(x, 'sum', '{a}')\n    z = torch.ops._c10d_functional.all_gather_into_tensor(y, 4, \"{b}\")\n    return (z,)"
+            );
+            parse(text.as_bytes()).unwrap().shape
+        };
+        assert_eq!(graph("0", "0"), graph("7", "7"));
+        assert_eq!(graph("0", "3"), graph("tp_1", "dp_0"));
+        assert_ne!(graph("0", "0"), graph("0", "3"));
+        // The operation of a reduction, and texts of other calls, are what they are.
+        let other = |op: &str, text: &str| {
+            let text = format!(
+                "def forward(self, x):\n    y = torch.ops._c10d_functional.all_reduce(x, '{op}', '0')\n    z = f(y, '{text}')\n    return (z,)"
+            );
+            parse(text.as_bytes()).unwrap().shape
+        };
+        assert_ne!(other("sum", "a"), other("avg", "a"));
+        assert_ne!(other("sum", "a"), other("sum", "b"));
     }
 }

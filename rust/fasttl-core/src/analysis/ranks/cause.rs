@@ -3,7 +3,8 @@
 
 use super::cells::{Difference, rank_list};
 use super::compiles::{NOT_COMPILED, label};
-use super::facts::{CompileFact, NO_BREAK, Value};
+use super::earlier::Earlier;
+use super::facts::{CompileFact, Value};
 use super::lineup::Lineup;
 use super::{Aspect, Member};
 use crate::error::Result;
@@ -36,6 +37,7 @@ pub(super) fn find(
     job: &Job,
 ) -> Result<()> {
     let search = Search { trace, members, lineup, job };
+    let mut earlier = Earlier::default();
     let mut read = 0;
     for at in 0..differences.len() {
         let (before, rest) = differences.split_at_mut(at);
@@ -43,10 +45,12 @@ pub(super) fn find(
         difference.time_us = search.time(difference);
         let cause = if difference.aspect == Aspect::Compiles {
             read += 1;
-            search.of_missing(difference, before, read <= READ)?
+            search.of_missing(difference, (&earlier, before), read <= READ)?
         } else {
-            upstream(difference, before).or_else(|| Some((search.first_filler(difference)?, None)))
+            let upstream = earlier.cause(difference, before).and_then(|at| Some((sentence(before.get(at)?), Some(at))));
+            upstream.or_else(|| Some((search.first_filler(difference)?, None)))
         };
+        earlier.add(at, difference);
         if let Some((words, follows)) = cause {
             difference.cause = Some(shorten(&words, LONGEST));
             difference.follows = follows;
@@ -77,36 +81,29 @@ impl<'a> Search<'a> {
     }
 
     /// Why some ranks have a compile that others lack.
-    fn of_missing(&self, difference: &Difference, before: &[Difference], read: bool) -> Result<Option<Cause>> {
+    fn of_missing(
+        &self,
+        difference: &Difference,
+        (earlier, before): (&Earlier, &[Difference]),
+        read: bool,
+    ) -> Result<Option<Cause>> {
         let lacks = difference.groups.iter().find(|group| group.value == NOT_COMPILED);
         let has = difference.groups.iter().find(|group| group.value != NOT_COMPILED);
         let (Some(lacks), Some(has)) = (lacks, has) else { return Ok(None) };
-        if let Some(failed) = Self::failed_before(&lacks.ranks, before) {
-            return Ok(Some(failed));
+        if let Some((at, failed, group)) = earlier.failure(&lacks.ranks, before) {
+            let id = failed.key.map(label).unwrap_or_default();
+            let why = group.value.trim_start_matches("failed: ");
+            return Ok(Some((format!("{} failed to compile {id} before: {why}", rank_list(&lacks.ranks)), Some(at))));
         }
         let first = has.ranks.first().and_then(|rank| self.compile(difference.row, *rank));
         let Some((member, compile)) = first else { return Ok(None) };
         if read && let Some(reason) = self.recompile_reason(member, compile)? {
             return Ok(Some((format!("{} recompiled, since {reason}", rank_list(&has.ranks)), None)));
         }
-        if let Some(words) = resumed(compile, has.ranks.as_slice(), before) {
+        if let Some(words) = resumed(compile, &has.ranks, (earlier, before)) {
             return Ok(Some(words));
         }
         Ok(self.ended(difference, &lacks.ranks, &has.ranks).map(|words| (words, None)))
-    }
-
-    /// That ranks failed to compile something before.
-    fn failed_before(ranks: &[i32], before: &[Difference]) -> Option<Cause> {
-        let failed = |(_, d): &(usize, &Difference)| {
-            let of = |rank: &i32| d.groups.iter().find(|group| group.ranks.contains(rank));
-            d.aspect == Aspect::Outcome
-                && ranks.iter().all(|rank| of(rank).is_some_and(|group| group.value.starts_with("failed")))
-        };
-        let (at, found) = before.iter().enumerate().rev().find(failed)?;
-        let group = found.groups.iter().find(|group| ranks.first().is_some_and(|rank| group.ranks.contains(rank)))?;
-        let id = found.key.map(label).unwrap_or_default();
-        let why = group.value.trim_start_matches("failed: ");
-        Some((format!("{} failed to compile {id} before: {why}", rank_list(ranks)), Some(at)))
     }
 
     /// The first guard that failed, in words.
@@ -170,26 +167,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The earliest difference of the same compile, or of the versions, that parts the odd ranks from the largest group.
-fn upstream(difference: &Difference, before: &[Difference]) -> Option<Cause> {
-    let odd = difference.odd_ranks();
-    let most = difference.groups.first()?.ranks.first()?;
-    let parts = |(_, d): &(usize, &Difference)| {
-        let group_of = |rank: &i32| d.groups.iter().position(|group| group.ranks.contains(rank));
-        let largest = group_of(most);
-        largest.is_some() && odd.iter().any(|rank| group_of(rank).is_some_and(|group| Some(group) != largest))
-    };
-    let may_be = |d: &Difference| match difference.aspect {
-        // What ran in another order was compiled in another, or is something else.
-        Aspect::ExecOrder => d.aspect != Aspect::Runtimes && d.row.is_some(),
-        _ if d.aspect == Aspect::Versions => difference.row.is_some(),
-        aspect => d.row.is_some() && d.row == difference.row && d.aspect < aspect && d.aspect != Aspect::Order,
-    };
-    let (at, found) = before.iter().enumerate().filter(|(_, d)| may_be(d)).find(parts)?;
-    let sides: Vec<String> =
-        found.groups.iter().take(3).map(|group| format!("{} on {}", group.value, rank_list(&group.ranks))).collect();
-    let more = if found.groups.len() > 3 { "; …" } else { "" };
-    Some((format!("{}: {}{more}", words(found.aspect), sides.join("; ")), Some(at)))
+/// Who has what at a difference, as the cause of another.
+fn sentence(difference: &Difference) -> String {
+    let side = |group: &super::Group| format!("{} on {}", group.value, rank_list(&group.ranks));
+    let sides: Vec<String> = difference.groups.iter().take(3).map(side).collect();
+    let more = if difference.groups.len() > 3 { "; …" } else { "" };
+    format!("{}: {}{more}", words(difference.aspect), sides.join("; "))
 }
 
 /// What differs, at the begin of a cause.
@@ -216,17 +199,16 @@ const fn words(aspect: Aspect) -> &'static str {
 }
 
 /// That a function is the rest of one whose graph broke, and where.
-fn resumed(compile: &CompileFact, ranks: &[i32], before: &[Difference]) -> Option<Cause> {
+fn resumed(compile: &CompileFact, ranks: &[i32], (earlier, before): (&Earlier, &[Difference])) -> Option<Cause> {
     let name = compile.profile.name.as_deref()?;
     let rest = name.strip_prefix("torch_dynamo_resume_in_")?;
     let (function, line) = rest.rsplit_once("_at_").unwrap_or((rest, "?"));
-    let broke = before.iter().enumerate().rev().filter(|(_, d)| d.aspect == Aspect::Breaks).find_map(|(at, d)| {
-        let group = d.groups.iter().find(|group| ranks.iter().all(|rank| group.ranks.contains(rank)))?;
-        (group.value != NO_BREAK).then(|| (at, format!(" ({}: {})", d.key.map(label).unwrap_or_default(), group.value)))
-    });
-    let (at, words) = broke.map_or((None, String::new()), |(at, words)| (Some(at), words));
+    let broke = earlier.graph_break(ranks, before);
+    let words = broke
+        .map_or(String::new(), |(_, d, group)| format!(" ({}: {})", d.key.map(label).unwrap_or_default(), group.value));
     let ranks = rank_list(ranks);
-    Some((format!("it is the rest of {function}, whose graph breaks at line {line} on {ranks}{words}"), at))
+    let text = format!("it is the rest of {function}, whose graph breaks at line {line} on {ranks}{words}");
+    Some((text, broke.map(|(at, ..)| at)))
 }
 
 /// What failed, with the values where the log has them.

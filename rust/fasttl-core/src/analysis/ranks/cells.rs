@@ -63,7 +63,7 @@ pub struct Unjudged {
 }
 
 /// What values are compared by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Mark {
     /// A digest.
     Digest([u8; 16]),
@@ -159,30 +159,34 @@ impl Found {
 
     /// Compares the cells of one place. Yields whether they differ.
     pub(super) fn place(&mut self, aspect: Aspect, place: &Place, cells: Vec<(&Alike, Cell)>) -> bool {
-        let mut groups: Vec<(Mark, Group)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut numbers: FxHashMap<Mark, usize> = FxHashMap::default();
         let mut doubtful = Vec::new();
         for (alike, cell) in cells {
             match cell {
                 Cell::Unknown(why) => self.not_known(alike.ranks.clone(), &place.words, &why),
                 Cell::Doubtful(mark) => doubtful.push((alike, mark)),
                 Cell::Known(mark, shown, record) => {
-                    if let Some((_, group)) = groups.iter_mut().find(|(known, _)| *known == mark) {
-                        group.ranks.extend(&alike.ranks);
-                    } else {
-                        let evidence = (alike.log, record);
-                        let value = shorten(&shown, LONGEST);
-                        groups.push((mark, Group { ranks: alike.ranks.clone(), value, evidence }));
+                    let next = groups.len();
+                    let number = *numbers.entry(mark).or_insert(next);
+                    match groups.get_mut(number) {
+                        Some(group) => group.ranks.extend(&alike.ranks),
+                        None => groups.push(Group {
+                            ranks: alike.ranks.clone(),
+                            value: shorten(&shown, LONGEST),
+                            evidence: (alike.log, record),
+                        }),
                     }
                 }
             }
         }
         for (alike, mark) in doubtful {
-            match groups.iter_mut().find(|(known, _)| *known == mark) {
-                Some((_, group)) => group.ranks.extend(&alike.ranks),
+            match numbers.get(&mark).and_then(|number| groups.get_mut(*number)) {
+                Some(group) => group.ranks.extend(&alike.ranks),
                 None => self.not_known(alike.ranks.clone(), &place.words, super::compiles::INCOMPLETE),
             }
         }
-        let known: usize = groups.iter().map(|(_, group)| group.ranks.len()).sum();
+        let known: usize = groups.iter().map(|group| group.ranks.len()).sum();
         match groups.len() {
             0 => false,
             1 => {
@@ -194,7 +198,6 @@ impl Found {
                 true
             }
             _ => {
-                let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
                 for group in &mut groups {
                     group.ranks.sort_unstable();
                 }

@@ -9,6 +9,7 @@ use super::facts::{ScheduleFact, Wholeness};
 use super::row::{Has, Row};
 use super::spots::{by_spot, name};
 use super::{Aspect, Key, Member};
+use crate::analysis::compiles::Status;
 use crate::analysis::schedules::ScheduleSource;
 use crate::format::output_code::is_wait;
 
@@ -19,23 +20,42 @@ struct Sides<'a> {
     facts: Vec<Result<Vec<(usize, &'a ScheduleFact)>, Cell>>,
     /// By side: what is said where it has not this graph.
     lacks: Vec<Cell>,
+    /// By side: whether the compile did not come to its end, so that later graphs would have stood for its earlier ones.
+    partial: Vec<bool>,
 }
+
+impl Sides<'_> {
+    fn is_partial(&self, side: usize) -> bool {
+        self.partial.get(side).copied().unwrap_or_default()
+    }
+}
+
+/// What is said of a rank that has the graphs of a program only, where others have code.
+const ONLY_GRAPHS: &str = "only its graph is logged, which has another order than the code";
+
+/// What is said of a rank whose compile failed.
+const FAILED: &str = "its compile failed";
 
 /// Collectives in the order of each graph of a compile, waits among them. Yields whether there is one.
 pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
-    let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new() };
+    let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new(), partial: Vec::new() };
     for side in &row.sides {
-        let (facts, lacks) = match side.has {
+        let (facts, lacks, partial) = match side.has {
             // A compile that a rank lacks is a difference of its own.
             Has::Absent => continue,
-            Has::Lost => (Err(Cell::unknown(INCOMPLETE)), Cell::unknown(INCOMPLETE)),
+            Has::Lost => (Err(Cell::unknown(INCOMPLETE)), Cell::unknown(INCOMPLETE), true),
             Has::Compile(facts, compile) => {
                 let cut = side.doubtful || facts.wholeness != Wholeness::Whole;
-                let lacks =
-                    if cut { Cell::unknown(INCOMPLETE) } else { Cell::plain("no such graph", Some(compile.first())) };
-                (Ok(facts.schedules(compile).collect()), lacks)
+                let failed = compile.profile.status == Status::Error;
+                let lacks = match (cut, failed) {
+                    (true, _) => Cell::unknown(INCOMPLETE),
+                    (false, true) => Cell::unknown(FAILED),
+                    (false, false) => Cell::plain("no such graph", Some(compile.first())),
+                };
+                (Ok(facts.schedules(compile).collect()), lacks, side.doubtful || failed)
             }
         };
+        sides.partial.push(partial);
         sides.alike.push(side.alike.clone());
         sides.facts.push(facts);
         sides.lacks.push(lacks);
@@ -48,7 +68,7 @@ pub(super) fn loose(members: &[Member<'_>], found: &mut Found) -> bool {
     let keys: BTreeSet<Key> = members.iter().flat_map(|m| m.facts.loose.keys().copied()).collect();
     let mut any = false;
     for key in keys {
-        let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new() };
+        let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new(), partial: Vec::new() };
         for member in members {
             let facts = member.facts.loose.get(&key).map_or(&[][..], Vec::as_slice);
             sides.alike.push(Alike::one(member));
@@ -65,38 +85,50 @@ pub(super) fn loose(members: &[Member<'_>], found: &mut Found) -> bool {
 
 /// Compares the graphs of an id; yields whether one has a collective.
 fn compare(sides: &Sides<'_>, place: &Place, found: &mut Found) -> bool {
-    let with: Vec<(usize, Vec<(usize, &ScheduleFact)>)> = sides
+    let has_ops = |fact: &ScheduleFact| fact.ops.as_ref().is_ok_and(|ops| !ops.is_empty());
+    let is_graph = |fact: &ScheduleFact| fact.source == ScheduleSource::Graph;
+    // The graphs of a program have no Inductor compile, and stand beside no graph of a rank that has code.
+    let has_code = sides.facts.iter().flatten().flatten().any(|(_, fact)| !is_graph(fact) && has_ops(fact));
+    let only_graphs = |facts: &[(usize, &ScheduleFact)]| has_code && facts.iter().any(|(_, fact)| is_graph(fact));
+    let judged: Vec<Result<&[(usize, &ScheduleFact)], Cell>> = sides
         .facts
         .iter()
+        .map(|facts| match facts {
+            Err(cell) => Err(cell.clone()),
+            Ok(facts) if only_graphs(facts) => Err(Cell::unknown(ONLY_GRAPHS)),
+            Ok(facts) => Ok(facts.as_slice()),
+        })
+        .collect();
+    let with: Vec<(usize, Vec<(usize, &ScheduleFact)>)> = judged
+        .iter()
         .enumerate()
-        .filter_map(|(side, facts)| facts.as_ref().ok().map(|facts| (side, facts.clone())))
+        .filter_map(|(side, facts)| facts.as_ref().ok().map(|facts| (side, facts.to_vec())))
         .collect();
     let spots = by_spot(&with, |fact| fact.part);
     let mut any = false;
     for (spot, of_spot) in &spots {
-        let has_ops = |fact: &ScheduleFact| fact.ops.as_ref().is_ok_and(|ops| !ops.is_empty());
         let has_any = of_spot.iter().any(|(.., fact)| has_ops(fact));
         any |= has_any;
-        let final_order = of_spot.iter().any(|(.., fact)| fact.source != ScheduleSource::Graph);
-        let judged = |fact: &ScheduleFact| !(has_any && final_order && fact.source == ScheduleSource::Graph);
+        // Of a compile that did not come to its end a later graph may have said it in other words.
+        let may_change = |side: usize, fact: &ScheduleFact| is_graph(fact) && sides.is_partial(side);
         let known: Vec<&str> = of_spot
             .iter()
-            .filter(|(.., fact)| judged(fact))
+            .filter(|(side, _, fact)| !may_change(*side, fact))
             .filter_map(|(.., fact)| fact.ops.as_deref().ok())
             .collect();
         let position = first_difference(&known);
         let cell = |side: usize| match of_spot.iter().find(|(of, ..)| *of == side) {
-            None => match sides.facts.get(side) {
+            None => match judged.get(side) {
                 Some(Err(cell)) => cell.clone(),
                 _ if !has_any => Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None),
                 _ => sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE)),
             },
             Some((_, record, fact)) => match &fact.ops {
                 Err(why) => Cell::Unknown(Arc::clone(why)),
-                Ok(_) if !judged(fact) => {
-                    Cell::unknown("only its graph is logged, which has another order than the code")
+                Ok(ops) => {
+                    let cell = Cell::Known(Mark::Text(Arc::clone(ops)), at_position(ops, position), Some(*record));
+                    if may_change(side, fact) { cell.doubtful() } else { cell }
                 }
-                Ok(ops) => Cell::Known(Mark::Text(Arc::clone(ops)), at_position(ops, position), Some(*record)),
             },
         };
         let part = name(*spot, spots.len(), of_spot.iter().map(|(.., fact)| fact.part));

@@ -12,6 +12,7 @@ mod cells;
 mod collectives;
 mod compiles;
 mod detail;
+mod earlier;
 mod exec_order;
 mod facts;
 mod last_thing;
@@ -283,7 +284,14 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
             faults = of_logs;
             continue;
         }
-        let (same, nothing) = aspect.words();
+        let (mut same, nothing) = aspect.words();
+        let compiles = match lineup.rows.len() {
+            1 => "All ranks have the same compile.".to_owned(),
+            n => format!("All ranks have the same {n} compiles."),
+        };
+        if aspect == Aspect::Compiles {
+            same = &compiles;
+        }
         let (diagnostic, of_aspect) = found.remove(&aspect).unwrap_or_default().diagnostic(aspect, same, nothing);
         diagnostics.push(diagnostic);
         differences.extend(of_aspect);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::cells::{Alike, Place};
 use super::compiles::label;
 use super::facts::{CompileFact, Facts, Profile, Wholeness};
@@ -52,7 +54,7 @@ impl<'a> Row<'a> {
     /// Who has what of row number `number`. `ends` is the last row of each member.
     pub(super) fn new(number: usize, of: &LineupRow, members: &[Member<'a>], ends: &[Option<usize>]) -> Self {
         let mut sides: Vec<Side<'a>> = Vec::new();
-        let mut last = 0;
+        let mut numbers: FxHashMap<(usize, bool), usize> = FxHashMap::default();
         for (at, (member, compile)) in members.iter().zip(&of.of).enumerate() {
             let compile = compile.and_then(|at| member.facts.compiles.get(at as usize));
             let wholeness = member.facts.wholeness;
@@ -64,12 +66,9 @@ impl<'a> Row<'a> {
                 (None, _) => Has::Absent,
             };
             let doubtful = wholeness == Wholeness::Damaged || compile.is_some_and(|c| c.profile.unfinished);
-            let is_like = |side: &Side<'_>| side.doubtful == doubtful && side.has.is_like(&has);
-            // Neighbours are alike mostly.
-            if !sides.get(last).is_some_and(is_like) {
-                last = sides.iter().position(is_like).unwrap_or(sides.len());
-            }
-            match sides.get_mut(last) {
+            let next = sides.len();
+            let number = *numbers.entry((has.address(), doubtful)).or_insert(next);
+            match sides.get_mut(number) {
                 Some(side) => {
                     side.alike.ranks.push(member.rank);
                     side.members.push(at);
@@ -97,11 +96,12 @@ impl<'a> Row<'a> {
 }
 
 impl Has<'_> {
-    fn is_like(&self, other: &Has<'_>) -> bool {
-        match (self, other) {
-            (Has::Compile(_, a), Has::Compile(_, b)) => Arc::ptr_eq(&a.profile, &b.profile),
-            (Has::Absent, Has::Absent) | (Has::Lost, Has::Lost) => true,
-            _ => false,
+    /// The same for those that have the same: where their profile lies.
+    fn address(&self) -> usize {
+        match self {
+            Has::Compile(_, compile) => Arc::as_ptr(&compile.profile).addr(),
+            Has::Absent => 0,
+            Has::Lost => 1,
         }
     }
 }

@@ -89,9 +89,26 @@ fn not_said(aspect: Aspect, side: &Side<'_>, facts: &Facts, compile: &CompileFac
         _ if cut => Cell::unknown(INCOMPLETE),
         Aspect::Recompiles if !compile.profile.is_recompile => Cell::plain("compiled for the first time", None),
         Aspect::Graph => Cell::unknown("its log has no such graph"),
-        Aspect::Cache => Cell::unknown("its log has no such look-up"),
+        Aspect::Cache => not_asked(compile),
         _ => Cell::unknown("its log does not say"),
     }
+}
+
+/// A layer of the caches that the log does not name, while it may name others.
+fn not_asked(compile: &CompileFact) -> Cell {
+    let others: Vec<&Said> = compile.profile.said.iter().filter(|said| said.aspect == Aspect::Cache).collect();
+    let is_answer = |said: &&Said| {
+        let is_hit = matches!(&said.value, Value::Known(_, state) if &**state == "hit");
+        is_hit && said.what.starts_with("aotautograd")
+    };
+    if others.is_empty() {
+        return Cell::unknown("its log has no look-up in a cache");
+    }
+    // What it finds has the code of the other layers in it.
+    if others.iter().any(is_answer) {
+        return Cell::unknown("the AOTAutograd cache answered before");
+    }
+    Cell::plain("not asked", None)
 }
 
 fn shown_as(aspect: Aspect, digest: [u8; 16], shown: &str) -> String {

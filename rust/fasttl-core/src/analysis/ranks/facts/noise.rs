@@ -1,5 +1,5 @@
 //! What differs between the ranks of any job, taken out of texts before they are compared: addresses, folders, hashes
-//! (as between any two processes), and the number of the device that a rank has.
+//! (as between any two processes), the number of the device that a rank has, and the name of its process group.
 
 use crate::analysis::noise::{plain, plain_guard};
 
@@ -13,7 +13,16 @@ pub(super) fn plain_text(text: &str) -> String {
 
 /// The same for a guard.
 pub(super) fn plain_condition(text: &str) -> String {
-    without_devices(plain_guard(text))
+    without_group(without_devices(plain_guard(text)))
+}
+
+/// The condition with `#` for the name of a process group.
+fn without_group(text: String) -> String {
+    const MARK: &str = "group_name == ";
+    match text.find(MARK) {
+        Some(at) => format!("{}{MARK}#", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
 }
 
 /// The text with `#` for numbers of devices.
@@ -65,5 +74,6 @@ mod tests {
             plain_condition("___check_obj_id(G['f'], 140184674655888), cuda:7"),
             "___check_obj_id(G['f'], #), cuda:#"
         );
+        assert_eq!(plain_condition("G['mesh'].group_name == '12'"), "G['mesh'].group_name == #");
     }
 }
