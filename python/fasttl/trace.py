@@ -233,6 +233,28 @@ class Trace(TraceQueries):
         return self.table("divergence")
 
     @property
+    def skew(self) -> pl.DataFrame:
+        """One row for each compile, with how long the ranks took for it and which was slowest.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).skew.select("compile_id", "code_name", "ranks").rows()
+            [('0/0', 'warm', 3), ('1/0', 'step', 3), ('2/0', 'late', 2)]
+        """
+        return self.table("skew")
+
+    @property
+    def ranks(self) -> pl.DataFrame:
+        """One row for each rank of the job, those without a log included, with what it did last.
+
+        Example:
+            >>> import fasttl
+            >>> fasttl.load(EXAMPLE).ranks.select("rank", "last_compile_id", "last_state").rows()
+            [(0, '2/0', 'open'), (1, '1/0', 'failed'), (2, '2/0', 'done')]
+        """
+        return self.table("ranks")
+
+    @property
     def strings(self) -> pl.DataFrame:
         """One row for each interned string of a log."""
         return self.table("strings")

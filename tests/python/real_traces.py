@@ -66,6 +66,17 @@ def rows(name: str, table: str, /, *columns: str, **where: Any) -> list[tuple[An
     return frame.select(columns).rows()
 
 
+def evidence(trace: fasttl.Trace, table: str) -> set[tuple[int, int | None]]:
+    """Give file and offset of all rows that a finding may show."""
+    frame = trace.table(table)
+    if table == "divergence":
+        frame = frame.select(file="evidence_files", offset="evidence_offsets").explode("file", "offset")
+    if table == "ranks":
+        # A row is about a whole log.
+        return {(file, None) for file in frame["file"]}
+    return set(frame.select("file", "offset").rows())
+
+
 def values(name: str, table: str, column: str, /, **where: Any) -> list[Any]:
     """Give one column of a table, of the rows with these values."""
     return [value for (value,) in rows(name, table, column, **where)]

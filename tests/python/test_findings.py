@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from fasttl import _core
 from handmade import artifact, log
+from real_traces import evidence
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,7 @@ def test_severities_are_in_order(findings):
 def test_evidence_leads_to_rows(example):
     trace = fasttl.load(example)
     for row in trace.findings.iter_rows(named=True):
-        table = trace.table(row["evidence_table"])
-        rows = set(table.select("file", "offset").rows())
+        rows = evidence(trace, row["evidence_table"])
         shown = zip(row["evidence_files"], row["evidence_offsets"], strict=True)
         assert all(offset is None or place in rows for place in shown for offset in place[1:])
 

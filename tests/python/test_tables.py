@@ -27,11 +27,13 @@ TABLES = (
     "symbols",
     "diagnostics",
     "divergence",
+    "skew",
+    "ranks",
     "strings",
     "stacks",
 )
 # These are about the whole job: a row belongs to no log.
-OF_THE_JOB = ("diagnostics", "divergence")
+OF_THE_JOB = ("diagnostics", "divergence", "skew", "ranks")
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ mod input;
 mod probes;
 mod properties;
 mod provenance;
+mod rank_times;
 mod ranks;
 mod ranks_first;
 mod report;

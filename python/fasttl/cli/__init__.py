@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "report": "Write the report (what is done without a command).",
     "info": "Say what the input holds.",
+    "ranks": "Say how the ranks of a job compare.",
     "diff": "Say what differs between two traces, ranks or compiles.",
     "index": "Keep an index beside each log, so that it loads at once.",
     "findings": "Say what stands out, and what to try.",
@@ -62,6 +63,7 @@ Examples:
   fasttl                             of the folder that $TORCH_TRACE names
   fasttl info /tmp/tracedir          what the folder holds
   fasttl findings /tmp/tracedir      what stands out, and what to try
+  fasttl ranks /tmp/tracedir         which rank differs, and which one the others wait for
   fasttl explain /tmp/tracedir 0/1   why this compile happened, and what it cost
   fasttl query /tmp/tracedir "select rank, code_name from frames where status = 'error'"
 """
@@ -255,7 +257,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 
     \b
     Exit status: 0 done; 1 done, but --strict or --strict-compile-id found something;
-    2 wrong use, or nothing could be read; 3 diff --fail-on found a difference; 4 the output could not be written;
+    2 wrong use, or nothing could be read; 3 --fail-on found something; 4 the output could not be written;
     130 interrupted.""",
 )
 @click.option(

@@ -113,8 +113,12 @@ impl PyTrace {
         }
         let trace = Arc::clone(&self.trace);
         let key = name.clone();
-        let table = run(py, self.threads, None, move |_| analysis::table(&trace, &name))?;
-        self.built.lock().unwrap_or_else(PoisonError::into_inner).insert(key, table.clone());
+        let (table, others) = run(py, self.threads, None, move |_| analysis::table_and_others(&trace, &name))?;
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.insert(key, table.clone());
+        for other in others {
+            built.entry(other.name.to_owned()).or_insert(other);
+        }
         Ok(PyTable(table))
     }
 

@@ -71,6 +71,8 @@ pub const TABLES: &[TableDef] = &{
         symbols::SYMBOLS,
         ranks::DIAGNOSTICS,
         ranks::DIVERGENCE,
+        ranks::SKEW,
+        ranks::RANKS,
         strings,
         stacks,
     ]
@@ -86,6 +88,18 @@ pub fn table(trace: &Trace, name: &str) -> Result<Table> {
         return Err(Error::new(ErrorKind::Option, format!("no table {name:?}; the tables are {names}")));
     };
     (def.build)(trace)
+}
+
+/// Builds the table `name`, and with it those that come of the same work.
+///
+/// # Errors
+/// As for [`table`].
+pub fn table_and_others(trace: &Trace, name: &str) -> Result<(Table, Vec<Table>)> {
+    let mut others = ranks::along_with(trace, name).transpose()?.unwrap_or_default();
+    match others.iter().position(|table| table.name == name) {
+        Some(at) => Ok((others.swap_remove(at), others)),
+        None => Ok((table(trace, name)?, others)),
+    }
 }
 
 /// Columns of the table `name`: names, types and meanings.

@@ -14,7 +14,7 @@ use super::plan::{Target, plan};
 use super::tree::Tree;
 use super::twins::Twins;
 use super::{Done, Staging, Writer, events};
-use crate::analysis::findings::{Finding, Gathered, findings};
+use crate::analysis::findings::{Finding, Gathered, JobSeen, Seen, findings};
 use crate::analysis::ranks::{Comparison, Facts, Texts, compare};
 use crate::error::Result;
 use crate::job::few_at_once;
@@ -81,13 +81,15 @@ impl Writer<'_> {
             let (folder, label) = (place.folder.clone(), place.heading.clone());
             rows.push(RankRow { log, folder, label, summary: done.summary });
         }
-        let (page, joined) = rayon::join(
-            || self.landing_page(root, &places, (&rows, &facts, &findings(&gathered)), has),
-            || {
-                comparison::write_files(root, &shared.pieces, has)?;
-                shared.pieces.join(root, events::FILE)
-            },
-        );
+        let compared = || {
+            let comparison = &compare(self.trace, &facts, self.job)?;
+            let seen = Seen { gathered: &gathered, job: Some(JobSeen { trace: self.trace, comparison }) };
+            self.landing_page(root, &places, (&rows, comparison, &findings(&seen)), has)
+        };
+        let (page, joined) = rayon::join(compared, || {
+            comparison::write_files(root, &shared.pieces, has)?;
+            shared.pieces.join(root, events::FILE)
+        });
         page.and(joined)?;
         Ok(files)
     }
@@ -97,16 +99,15 @@ impl Writer<'_> {
         &self,
         root: &Tree,
         places: &[Place],
-        (rows, facts, findings): (&[RankRow<'_>], &[Facts], &[Finding]),
+        (rows, found, findings): (&[RankRow<'_>], &Comparison, &[Finding]),
         files: JobFiles,
     ) -> Result<()> {
-        let found = compare(self.trace, facts, self.job)?;
-        let evidence = self.evidence((&found, findings), places)?;
+        let evidence = self.evidence((found, findings), places)?;
         let input = JobInput {
             trace: self.trace,
             heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
             rows,
-            comparison: &found,
+            comparison: found,
             evidence: &evidence,
             findings,
             files,

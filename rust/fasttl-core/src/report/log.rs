@@ -22,7 +22,7 @@ use super::{Mode, ReportOptions, directory, events, jsonl, provenance, raw_log, 
 use crate::analysis::causes::OfLog;
 use crate::analysis::compiles::compiles;
 use crate::analysis::export::exports;
-use crate::analysis::findings::{Finding, Gathered, findings};
+use crate::analysis::findings::{Finding, Gathered, Seen, findings};
 use crate::analysis::parts::parts;
 use crate::analysis::ranks::{Facts, facts};
 use crate::analysis::runtimes::runtimes;
@@ -164,7 +164,7 @@ impl Writer<'_> {
             let file = u32::try_from(site.number).unwrap_or(u32::MAX);
             let of = OfLog { file, log, bytes, metrics: site.metrics };
             let gathered = gathered.get_or_init(|| Gathered::new(of, site.compiles, site.parts));
-            self.log_pages(shared, place, summary, &findings(gathered))
+            self.log_pages(shared, place, summary, &findings(&Seen::log(gathered)))
         };
         // Side by side, the longest first.
         let others: [&(dyn Fn() -> Result<()> + Sync); 3] = [&jsonl, &pages, &events];

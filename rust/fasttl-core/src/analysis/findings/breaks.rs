@@ -1,7 +1,7 @@
 //! Graph breaks, each line of the program that breaks a graph a finding.
 
 use super::words::{at, count, on_ranks, seconds, short};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 use crate::analysis::causes::BreakGroup;
 use crate::format::code_place::Owner;
 
@@ -11,7 +11,7 @@ pub(super) const KIND: FindingKind =
 /// Less time than this is not worth a word.
 const WORTH_S: f64 = 0.005;
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     // Where a break made the whole compile fail, that is a finding of its own.
     let own = |group: &&BreakGroup| !(group.first.said.skips_frame && group.failed);
     gathered.breaks.iter().filter(own).map(finding).collect()

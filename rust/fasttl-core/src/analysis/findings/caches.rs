@@ -2,12 +2,12 @@
 
 use super::gathered::{CacheKey, Group};
 use super::words::{count, on_ranks, seconds};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "caches", about: "A cache of the compiler was cold, or was bypassed.", find };
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     let all = || gathered.caches.iter();
     let hits = |layer: &str| {
         let hit = |group: &&Group<CacheKey>| group.key.0 == layer && group.key.1 == "hit";

@@ -1,12 +1,12 @@
 //! Compiles for which CUDA graphs were not used.
 
 use super::words::{count, on_ranks, short};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "cudagraphs", about: "CUDA graphs were asked for and not used, and why.", find };
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     let finding = |group: &super::gathered::Group<String>| Finding {
         kind: KIND.name,
         severity: Severity::Warning,

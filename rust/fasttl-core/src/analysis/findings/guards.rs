@@ -2,7 +2,7 @@
 
 use super::gathered::GuardGroup;
 use super::words::{code, count, on_ranks};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "guards", about: "A function has so many guards that each call pays for them.", find };
@@ -10,7 +10,7 @@ pub(super) const KIND: FindingKind =
 /// As many as this are worth a finding: a check of them takes a tenth of a millisecond and more.
 pub(super) const MANY: i64 = 500;
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     let finding = |GuardGroup { group, most, latency_us }: &GuardGroup| {
         let latency = latency_us.map(|us| format!(", and a check of them took {us} µs when it was built"));
         let (name, file, line) = &group.key;

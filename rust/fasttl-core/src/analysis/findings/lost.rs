@@ -1,7 +1,7 @@
 //! Records that were lost or damaged, and logs of which nothing could be read.
 
 use super::words::{count, on_ranks, short};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 
 pub(super) const KIND: FindingKind =
     FindingKind { name: "lost records", about: "Input that is damaged or could not be read.", find };
@@ -9,7 +9,7 @@ pub(super) const KIND: FindingKind =
 const ADVICE: &str = "What is said of these logs may lack something. See `problems` for file, line and byte of each. A full \
     disk, a killed process, and several processes that write into one file are the usual reasons.";
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for group in gathered.unread.iter() {
         let logs = count(group.count, "log");

@@ -6,12 +6,16 @@
 mod breaks;
 mod caches;
 mod cudagraphs;
+mod divergence;
+mod early_ends;
 mod failures;
 mod gathered;
 mod guards;
 mod lost;
+mod missing_ranks;
 mod phases;
 mod recompiles;
+mod skew;
 mod table;
 mod unfinished;
 mod words;
@@ -20,9 +24,15 @@ pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
 pub(crate) use words::{failure_words, first_words};
 
-use super::causes::{Shown, Spread, of_logs};
+use std::collections::BTreeMap;
+
+use super::causes::{OfLog, Shown, Spread, of_logs};
+use super::compiles::Compiles;
 use super::parts::parts;
+use super::ranks::{Comparison, Facts, Texts, compare, facts};
+use super::runtimes::runtimes;
 use crate::error::Result;
+use crate::job::Job;
 use crate::trace::Trace;
 
 /// How much a finding asks for a reader.
@@ -94,12 +104,49 @@ pub(crate) struct FindingKind {
     /// What it tells.
     pub(crate) about: &'static str,
     /// Makes the findings of this kind.
-    pub(crate) find: fn(&Gathered) -> Vec<Finding>,
+    pub(crate) find: fn(&Seen<'_>) -> Vec<Finding>,
+}
+
+/// What findings are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// A little of each log.
+    pub(crate) gathered: &'a Gathered,
+    /// How the ranks compare; `None` for a single log.
+    pub(crate) job: Option<JobSeen<'a>>,
+}
+
+/// The ranks of a job.
+#[derive(Clone, Copy)]
+pub(crate) struct JobSeen<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) comparison: &'a Comparison,
+}
+
+impl<'a> Seen<'a> {
+    /// What was gathered of a single log.
+    pub(crate) const fn log(gathered: &'a Gathered) -> Self {
+        Self { gathered, job: None }
+    }
+}
+
+impl JobSeen<'_> {
+    /// Where ranks and compiles are: the newest logs of these ranks.
+    fn spread(&self, ranks: &[i32], compile_ids: Vec<String>) -> Spread {
+        let of: BTreeMap<i32, usize> =
+            self.comparison.standings.iter().filter_map(|standing| Some((standing.rank, standing.log?))).collect();
+        let file = |rank: &i32| of.get(rank).and_then(|at| i32::try_from(*at).ok());
+        Spread { ranks: ranks.to_vec(), files: ranks.iter().filter_map(file).collect(), compile_ids }
+    }
 }
 
 /// All kinds. A new one is a line here.
 pub(crate) const KINDS: &[FindingKind] = &[
     failures::KIND,
+    divergence::KIND,
+    missing_ranks::KIND,
+    early_ends::KIND,
+    skew::KIND,
     recompiles::KIND,
     breaks::KIND,
     unfinished::KIND,
@@ -121,10 +168,10 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     KINDS.iter().map(|kind| (kind.name, kind.about))
 }
 
-/// The findings of what was gathered: first what failed, then what costs most.
-pub(crate) fn findings(gathered: &Gathered) -> Vec<Finding> {
-    let mut found: Vec<Finding> = KINDS.iter().flat_map(|kind| (kind.find)(gathered)).collect();
-    found.extend(left_out(gathered));
+/// The findings of what was seen: first what failed, then what costs most.
+pub(crate) fn findings(seen: &Seen<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = KINDS.iter().flat_map(|kind| (kind.find)(seen)).collect();
+    found.extend(left_out(seen.gathered));
     let cost = |finding: &Finding| finding.cost_s.unwrap_or(0.0);
     found.sort_by(|a, b| a.severity.cmp(&b.severity).then(cost(b).total_cmp(&cost(a))));
     found
@@ -154,8 +201,23 @@ fn left_out(gathered: &Gathered) -> impl Iterator<Item = Finding> + use<> {
 /// # Errors
 /// A log that changed since it was read.
 pub fn all_findings(trace: &Trace) -> Result<Vec<Finding>> {
-    let gathered = of_logs(trace, |of, compiles| Gathered::new(of, &compiles, &parts(of.log, of.bytes)))?;
-    Ok(findings(&gathered.into_iter().map(|(_, _, gathered)| gathered).reduce(Gathered::merge).unwrap_or_default()))
+    let texts = Texts::default();
+    // Where there is nothing to compare with, nothing is kept for it.
+    let is_job = trace.logs.len() > 1 && trace.logs.iter().any(|log| log.rank.is_some());
+    let read = |of: OfLog<'_>, compiles: Compiles| {
+        let parts = parts(of.log, of.bytes);
+        let compared = || {
+            let graphs = runtimes(of.log, of.bytes, &parts);
+            facts((of.log, of.bytes, of.metrics), (&compiles, &parts, &graphs), &texts)
+        };
+        (Gathered::new(of, &compiles, &parts), if is_job { compared() } else { Facts::default() })
+    };
+    let (all, facts): (Vec<Gathered>, Vec<Facts>) =
+        of_logs(trace, read)?.into_iter().map(|(_, _, found)| found).unzip();
+    let gathered = all.into_iter().reduce(Gathered::merge).unwrap_or_default();
+    let comparison = is_job.then(|| compare(trace, &facts, &Job::default())).transpose()?;
+    let job = comparison.as_ref().map(|comparison| JobSeen { trace, comparison });
+    Ok(findings(&Seen { gathered: &gathered, job }))
 }
 
 #[cfg(test)]
@@ -164,7 +226,7 @@ mod tests {
 
     #[test]
     fn nothing_gathered_is_nothing_found() {
-        assert!(findings(&Gathered::default()).is_empty());
+        assert!(findings(&Seen::log(&Gathered::default())).is_empty());
     }
 
     #[test]

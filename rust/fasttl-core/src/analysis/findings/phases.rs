@@ -1,7 +1,7 @@
 //! Where the compile time goes, where there is enough of it to care.
 
 use super::words::{code, percent, seconds};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 use crate::analysis::causes::Spread;
 
 pub(super) const KIND: FindingKind = FindingKind {
@@ -18,7 +18,8 @@ const NO_PHASE: &str = "No phase stands out. Compile less: a repeated block once
 /// A phase with this share of the time is named.
 const SHARE: f64 = 0.5;
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(seen: &Seen<'_>) -> Vec<Finding> {
+    let gathered = seen.gathered;
     let phases = gathered.phases;
     if phases.total < ENOUGH_S {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! Functions that were compiled again and again, each kind of reason a finding; those at the limit are errors.
 
 use super::words::{code, few, on_ranks, seconds, short, times};
-use super::{Evidence, Finding, FindingKind, Gathered, Severity};
+use super::{Evidence, Finding, FindingKind, Seen, Severity};
 use crate::analysis::causes::RecompileGroup;
 use crate::format::recompile_reason::Cause;
 
@@ -14,7 +14,7 @@ pub(super) const KIND: FindingKind = FindingKind {
 /// Dimensions that a sentence names.
 const TOLD: usize = 4;
 
-fn find(gathered: &Gathered) -> Vec<Finding> {
+fn find(Seen { gathered, .. }: &Seen<'_>) -> Vec<Finding> {
     // Where recompiles are errors, they are told as failed compiles.
     let made = |group: &&RecompileGroup| group.forbidden < group.count;
     gathered.recompiles.iter().filter(made).map(finding).collect()

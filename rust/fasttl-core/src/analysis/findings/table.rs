@@ -16,7 +16,8 @@ fn build(trace: &Trace) -> Result<Table> {
     TableBuilder::new(&rows)
         .name(
             "kind",
-            "failed compiles, recompiles, graph breaks, unfinished compiles, lost records, caches, cudagraphs, guards or slow phases.",
+            "failed compiles, ranks that differ, missing ranks, early ends, rank skew, recompiles, graph breaks, unfinished compiles, lost records, \
+             caches, cudagraphs, guards or slow phases.",
             |r| Some(Cow::Borrowed(r.kind)),
         )
         .name("severity", "error: something failed or is missing; warning: time is lost; info: where the time goes.", |r| {

@@ -122,6 +122,12 @@ pub(super) fn without_temporary(text: &str) -> String {
     out
 }
 
+/// A text as a sentence begins.
+pub(super) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
 /// On which ranks, where the logs have some: ` on ranks 0, 2`.
 pub(super) fn on_ranks(ranks: &[i32]) -> String {
     if ranks.is_empty() { String::new() } else { format!(" on {}", crate::analysis::ranks::rank_list(ranks)) }

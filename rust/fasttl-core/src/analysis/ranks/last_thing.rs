@@ -8,7 +8,7 @@ use crate::analysis::causes::{Code, short_code};
 use crate::analysis::compiles::{Compile, Compiles, Status};
 use crate::analysis::spans::phase::phase_of;
 use crate::analysis::spans::{Span, Spans, State};
-use crate::index::Record;
+use crate::format::kind::Kind;
 use crate::trace::Log;
 
 /// Open spans and compiles without an end that are kept.
@@ -54,10 +54,8 @@ pub struct LastThing {
     pub compile: Option<LastCompile>,
     /// The last record.
     pub record: Option<usize>,
-    /// Its kind, or its name where it has one.
+    /// Kind, or name where there is one, of the last record that is no timing event.
     pub step: String,
-    /// Its compile, if it has one.
-    pub key: Option<Key>,
 }
 
 /// Finds it.
@@ -72,25 +70,27 @@ pub(super) fn last_thing(log: &Log, spans: &Spans, compiles: &Compiles) -> LastT
     };
     let last = log.index.records.iter().enumerate().rev().find(|(_, record)| is_own(log, record));
     let names = &log.index.names;
-    let step = last.map(|(_, record)| names.name(record).unwrap_or_else(|| names.kind(record.kind)));
+    // That a span ended tells less than what was logged in it.
+    let told = log
+        .index
+        .records
+        .iter()
+        .rev()
+        .find(|record| is_own(log, record) && !record.kind.is(Kind::ChromiumEvent) && !record.kind.is(Kind::Str));
+    let step = told
+        .or(last.map(|(_, record)| record))
+        .map(|record| names.name(record).unwrap_or_else(|| names.kind(record.kind)));
     LastThing {
         open: open_steps(log, spans, compiles),
         unfinished: all().filter(|compile| compile.unfinished).take(OPEN).map(last_compile).collect(),
         compile: all().next().map(last_compile),
         record: last.map(|(at, _)| at),
         step: kept_name(step.unwrap_or_default()),
-        key: last.and_then(|(_, record)| key_of(log, record)),
     }
 }
 
 fn kept_name(name: &str) -> String {
     name.chars().take(NAME).collect()
-}
-
-/// The compile of a record, if it has one.
-fn key_of(log: &Log, record: &Record) -> Option<Key> {
-    let id = log.index.names.id(record).without_attempt();
-    (!id.is_none()).then_some((record.generation, id))
 }
 
 /// Innermost spans that are open at the end of the log. One that only lost its end is not: its compile has ended, or
@@ -168,7 +168,7 @@ mod tests {
         let ids: Vec<String> = last.unfinished.iter().map(|compile| compile.key.1.to_string()).collect();
         assert_eq!(ids, ["1/0"]);
         assert_eq!(last.compile.unwrap().status, Status::Missing);
-        assert_eq!((last.step.as_str(), last.key.unwrap().1.to_string().as_str()), ("chromium_event", "1/0"));
+        assert_eq!(last.step, "dynamo_start");
     }
 
     #[test]

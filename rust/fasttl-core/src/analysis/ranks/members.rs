@@ -16,17 +16,6 @@ pub struct Member<'a> {
     pub facts: &'a Facts,
 }
 
-/// Ranks that the numbers leave out.
-pub(super) fn missing(trace: &Trace) -> Vec<i32> {
-    if trace.some_ranks {
-        return Vec::new();
-    }
-    let ranks: BTreeSet<i32> = trace.logs.iter().filter_map(|log| log.rank).collect();
-    // A hostile number must not make a list of two billion.
-    let highest = ranks.last().copied().unwrap_or(-1).min(100_000);
-    (0..highest).filter(|rank| !ranks.contains(rank)).collect()
-}
-
 /// The log of the newest start of a rank. Logs stand by rank and time, so that it is the last, but for processes that
 /// were begun while another of the rank was at work: these are its children.
 fn newest_start(trace: &Trace, rank: i32) -> Option<(usize, &Log)> {

@@ -19,11 +19,15 @@ mod last_thing;
 mod lineup;
 mod members;
 mod parity;
+mod rank_table;
 mod row;
 mod runtimes;
 mod said;
+mod skew;
 mod spots;
+mod standing;
 mod tables;
+mod tally;
 mod timing;
 
 use std::collections::BTreeSet;
@@ -34,11 +38,16 @@ use rustc_hash::FxHashMap;
 pub use cells::{Difference, Group, Unjudged, rank_list};
 pub(crate) use facts::facts;
 pub use facts::{CompileFact, Facts, Key, ParityFact, Profile, ScheduleFact, Texts, Wholeness};
+pub use last_thing::{LastCompile, LastThing, OpenStep};
 pub use lineup::{Lineup, LineupRow};
 pub use members::Member;
 pub use parity::Fault;
-pub(super) use tables::{DIAGNOSTICS, DIVERGENCE};
-pub use timing::{CompileTime, LogTime};
+pub(crate) use skew::shown;
+pub use skew::{Skew, SkewOptions};
+pub use standing::{Last, LastState, RankState, Standing};
+pub(super) use tables::{DIAGNOSTICS, DIVERGENCE, RANKS, SKEW, along_with};
+pub use tally::Tally;
+pub use timing::{Clock, CompileTime, LogTime};
 
 use crate::error::Result;
 use crate::job::Job;
@@ -236,6 +245,10 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// Where schedule and code of a rank do not agree.
     pub faults: Vec<Fault>,
+    /// How long the ranks took for each compile.
+    pub skews: Vec<Skew>,
+    /// How each rank stands, those without a log included.
+    pub standings: Vec<Standing>,
 }
 
 impl Comparison {
@@ -258,7 +271,7 @@ impl Comparison {
 /// A log that changed since it was read, an interrupt.
 pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> {
     let (members, left_out) = members::members(trace, facts);
-    let missing = members::missing(trace);
+    let missing = standing::missing(trace, &members);
     let lineup = Lineup::new(&members);
     let mut found = by_aspect(&lineup, &members);
     let mut diagnostics = Vec::new();
@@ -304,6 +317,8 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
             diagnostic.sentence += &compiles::nothing_known(&unknown);
         }
     }
+    let standings = standing::standings(trace, (&members, &left_out), &differences);
+    let skews = skew::skews(&lineup, &members);
     Ok(Comparison {
         ranks: members.iter().map(|m| m.rank).collect(),
         logs: members.iter().map(|m| m.log).collect(),
@@ -313,6 +328,8 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
         diagnostics,
         differences,
         faults,
+        skews,
+        standings,
     })
 }
 

@@ -17,6 +17,12 @@ pub(in crate::analysis) const DIAGNOSTICS: TableDef =
 pub(in crate::analysis) const DIVERGENCE: TableDef =
     TableDef { name: "divergence", about: "a place at which ranks differ", build: divergence };
 
+pub(in crate::analysis) const SKEW: TableDef =
+    TableDef { name: "skew", about: "a compile, and how long the ranks took for it", build: skew };
+
+pub(in crate::analysis) const RANKS: TableDef =
+    TableDef { name: "ranks", about: "a rank of the job, and how it stands", build: ranks };
+
 /// Gathers the facts of all logs and compares them.
 fn comparison(trace: &Trace) -> Result<Comparison> {
     let texts = Texts::default();
@@ -27,9 +33,38 @@ fn comparison(trace: &Trace) -> Result<Comparison> {
     compare(trace, &all.into_iter().map(|(_, _, facts)| facts).collect::<Vec<_>>(), &Job::default())
 }
 
+fn skew(trace: &Trace) -> Result<Table> {
+    super::skew::table(trace, &comparison(trace)?.skews)
+}
+
+fn ranks(trace: &Trace) -> Result<Table> {
+    super::rank_table::table(&comparison(trace)?.standings)
+}
+
 fn diagnostics(trace: &Trace) -> Result<Table> {
-    let found = comparison(trace)?;
-    let ranks = found.ranks;
+    diagnostics_of(&comparison(trace)?)
+}
+
+fn divergence(trace: &Trace) -> Result<Table> {
+    divergence_of(trace, &comparison(trace)?)
+}
+
+/// The tables that one comparison makes, where `name` is one of them: who asks for one mostly asks for others.
+pub(in crate::analysis) fn along_with(trace: &Trace, name: &str) -> Option<Result<Vec<Table>>> {
+    let is_one = [DIAGNOSTICS, DIVERGENCE, SKEW, RANKS].iter().any(|def| def.name == name);
+    is_one.then(|| {
+        let found = comparison(trace)?;
+        Ok(vec![
+            diagnostics_of(&found)?,
+            divergence_of(trace, &found)?,
+            super::skew::table(trace, &found.skews)?,
+            super::rank_table::table(&found.standings)?,
+        ])
+    })
+}
+
+fn diagnostics_of(found: &Comparison) -> Result<Table> {
+    let ranks = &found.ranks;
     let left_out: Vec<i32> = found.left_out.iter().map(|(rank, _)| *rank).collect();
     TableBuilder::new(&found.diagnostics)
         .name("aspect", "What was compared: compiles, code, recompile reasons, cache, collectives and so on.", |d| {
@@ -54,8 +89,7 @@ fn diagnostics(trace: &Trace) -> Result<Table> {
         .finish("diagnostics")
 }
 
-fn divergence(trace: &Trace) -> Result<Table> {
-    let found = comparison(trace)?;
+fn divergence_of(trace: &Trace, found: &Comparison) -> Result<Table> {
     let offset = |(log, record): (usize, Option<usize>)| {
         trace.logs.get(log)?.index.records.get(record?).map(|record| record.offset)
     };

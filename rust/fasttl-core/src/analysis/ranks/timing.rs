@@ -219,7 +219,7 @@ fn by_metrics(compile: &Compile, log: &Log) -> CompileTime {
 }
 
 /// Stretches in order, those that touch made one.
-fn merged(mut list: Vec<Stretch>) -> Vec<Stretch> {
+pub(super) fn merged(mut list: Vec<Stretch>) -> Vec<Stretch> {
     list.sort_unstable();
     let mut merged: Vec<Stretch> = Vec::new();
     for (start, end) in list {

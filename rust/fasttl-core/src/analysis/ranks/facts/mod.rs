@@ -15,8 +15,9 @@ use rustc_hash::FxHashMap;
 pub use profile::{Key, ParityFact, Profile, ScheduleFact, Texts};
 pub(super) use profile::{RuntimeFact, Said, Value};
 
+use super::tally::{Tally, tally};
 use super::timing::{CompileTime, LogTime, timing};
-use crate::analysis::cache::look_ups;
+use crate::analysis::cache::{LookUp, look_ups};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::exec_order::{Recording, recordings};
 use crate::analysis::parts::Parts;
@@ -88,6 +89,8 @@ pub struct Facts {
     pub wholeness: Wholeness,
     /// When it compiled, and what it did last.
     pub time: LogTime,
+    /// What it is counted for.
+    pub tally: Tally,
     /// What made it.
     pub(super) versions: Versions,
     /// The record that tells the version of PyTorch.
@@ -135,7 +138,9 @@ pub(crate) fn facts(
     texts: &Texts,
 ) -> Facts {
     let of = OfLog { log, bytes, metrics, texts };
-    let mut more = more_records(log, bytes, parts);
+    let look_ups = look_ups(log, bytes, parts);
+    let tally = tally(log, bytes, compiles, &look_ups);
+    let mut more = more_records(log, look_ups);
     let (mut with_schedules, loose) = schedule_facts(of, parts, compiles);
     let mut with_runtimes = runtime_facts(texts, graphs);
     let mut time = timing(log, bytes, compiles);
@@ -166,7 +171,7 @@ pub(crate) fn facts(
             (texts.keep_profile(profile), u32::try_from(compile.first).unwrap_or(u32::MAX), time, records)
         })
         .collect();
-    let mut facts = Facts { recordings: recordings(log, bytes), loose, time, ..Facts::default() };
+    let mut facts = Facts { recordings: recordings(log, bytes), loose, time, tally, ..Facts::default() };
     for (profile, first, time, records) in made {
         let at = u32::try_from(facts.records.len()).unwrap_or(u32::MAX);
         facts.compiles.push(CompileFact { profile, first, records: at, time });
@@ -192,7 +197,7 @@ fn wholeness(log: &Log, facts: &Facts) -> Wholeness {
 }
 
 /// Records by compile that a pass over compiles does not list.
-fn more_records(log: &Log, bytes: &[u8], parts: &Parts) -> FxHashMap<Key, MoreRecords> {
+fn more_records(log: &Log, look_ups: Vec<LookUp>) -> FxHashMap<Key, MoreRecords> {
     let mut more: FxHashMap<Key, MoreRecords> = FxHashMap::default();
     for (at, record) in log.index.records.iter().enumerate() {
         let describes = record.kind.is(Kind::DescribeTensor) || record.kind.is(Kind::DescribeSource);
@@ -202,7 +207,7 @@ fn more_records(log: &Log, bytes: &[u8], parts: &Parts) -> FxHashMap<Key, MoreRe
             if describes { of_key.described.push(at) } else { of_key.symbols.push(at) }
         }
     }
-    for found in look_ups(log, bytes, parts) {
+    for found in look_ups {
         more.entry(found.key).or_default().look_ups.push(found);
     }
     more
