@@ -265,16 +265,13 @@ fn joined(unknown: Vec<Unjudged>) -> Vec<Unjudged> {
     let mut at: FxHashMap<(String, String), usize> = FxHashMap::default();
     for one in unknown {
         let key = (one.place.clone(), one.why.clone());
-        match at.get(&key).and_then(|at| joined.get_mut(*at)) {
-            Some(known) => {
-                known.ranks.extend(one.ranks);
-                known.ranks.sort_unstable();
-                known.ranks.dedup();
-            }
-            None => {
-                at.insert(key, joined.len());
-                joined.push(one);
-            }
+        if let Some(known) = at.get(&key).and_then(|at| joined.get_mut(*at)) {
+            known.ranks.extend(one.ranks);
+            known.ranks.sort_unstable();
+            known.ranks.dedup();
+        } else {
+            at.insert(key, joined.len());
+            joined.push(one);
         }
     }
     joined

@@ -30,7 +30,7 @@ mod tables;
 mod tally;
 mod timing;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -273,7 +273,7 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
     let (members, left_out) = members::members(trace, facts);
     let missing = standing::missing(trace, &members);
     let lineup = Lineup::new(&members);
-    let mut found = by_aspect(&lineup, &members);
+    let (mut found, has_collectives) = by_aspect(&lineup, &members);
     let mut diagnostics = Vec::new();
     let mut differences = Vec::new();
     let mut faults = Vec::new();
@@ -291,6 +291,8 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
         };
         if aspect == Aspect::Compiles {
             same = &compiles;
+        } else if aspect == Aspect::Collectives && !has_collectives {
+            same = "No graph of any rank has a collective.";
         }
         let (diagnostic, of_aspect) = found.remove(&aspect).unwrap_or_default().diagnostic(aspect, same, nothing);
         diagnostics.push(diagnostic);
@@ -342,12 +344,13 @@ fn subjects<'a>(trace: &Trace, facts: &'a [Facts], members: &[Member<'_>]) -> Ve
         .collect()
 }
 
-/// What was found aspect by aspect. Rows are compared side by side, and brought together in their order.
-fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> FxHashMap<Aspect, Found> {
+/// What was found aspect by aspect, and whether any graph has a collective. Rows are compared side by side, and brought
+/// together in their order.
+fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found>, bool) {
     let ends = row::ends(lineup, members.len());
     let compare = |(number, of): (usize, &LineupRow)| {
         let row = Row::new(number, of, members, &ends);
-        let mut found: FxHashMap<Aspect, Found> = FxHashMap::default();
+        let mut found: BTreeMap<Aspect, Found> = BTreeMap::new();
         compiles::compiles(&row, found.entry(Aspect::Compiles).or_default());
         compiles::order(&row, of, members, found.entry(Aspect::Order).or_default());
         for aspect in said::ASPECTS {
@@ -360,25 +363,23 @@ fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> FxHashMap<Aspect, Found
         found.insert(Aspect::Runtimes, estimates);
         (found, has_collective)
     };
-    let rows: Vec<(FxHashMap<Aspect, Found>, bool)> = lineup.rows.par_iter().enumerate().map(compare).collect();
-    let mut all: FxHashMap<Aspect, Found> = FxHashMap::default();
-    for (found, _) in rows {
+    let rows: Vec<(BTreeMap<Aspect, Found>, bool)> = lineup.rows.par_iter().enumerate().map(compare).collect();
+    let mut all: BTreeMap<Aspect, Found> = BTreeMap::new();
+    let mut any = false;
+    for (found, has_collective) in rows {
+        any |= has_collective;
         for (aspect, found) in found {
             all.entry(aspect).or_default().take(found);
         }
     }
-    collectives::loose(members, all.entry(Aspect::Collectives).or_default());
+    any |= collectives::loose(members, all.entry(Aspect::Collectives).or_default());
     all.insert(Aspect::Versions, compiles::versions(members));
     all.insert(Aspect::ExecOrder, exec_order::exec_order(members));
-    for (aspect, found) in &mut all {
-        if *aspect == Aspect::Compiles {
-            let rank_ends: FxHashMap<i32, Option<usize>> =
-                members.iter().map(|m| m.rank).zip(ends.iter().copied()).collect();
-            let differences = std::mem::take(&mut found.differences);
-            found.differences = compiles::fold_tails(differences, |rank| rank_ends.get(&rank).copied().flatten());
-        }
-    }
-    all
+    let compiled = all.entry(Aspect::Compiles).or_default();
+    let ends: FxHashMap<i32, Option<usize>> = members.iter().map(|m| m.rank).zip(ends).collect();
+    let differences = std::mem::take(&mut compiled.differences);
+    compiled.differences = compiles::fold_tails(differences, |rank| ends.get(&rank).copied().flatten());
+    (all, any)
 }
 
 /// Sentences of diagnostics whose first difference was put into other words since.

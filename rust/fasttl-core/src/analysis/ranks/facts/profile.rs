@@ -19,7 +19,7 @@ pub type Key = (u32, CompileId);
 /// What many ranks share: texts and profiles, each kept once, and graphs, each read once.
 #[derive(Debug, Default)]
 pub struct Texts {
-    texts: Mutex<FxHashSet<Arc<str>>>,
+    kept: Mutex<FxHashSet<Arc<str>>>,
     profiles: Mutex<FxHashSet<Arc<Profile>>>,
     /// By the MD5 of a payload, what was made of it.
     read: Mutex<FxHashMap<[u8; 16], [u8; 16]>>,
@@ -29,7 +29,7 @@ pub struct Texts {
 impl Texts {
     /// The text, which others may have, too.
     pub(in crate::analysis::ranks) fn keep(&self, text: &str) -> Arc<str> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = texts.get(text) {
             return Arc::clone(known);
         }

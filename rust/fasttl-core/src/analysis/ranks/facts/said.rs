@@ -112,9 +112,8 @@ impl Speech<'_> {
 
     /// Of the records of several tries those of the last.
     fn of_last_try(&self, records: &[usize]) -> Vec<usize> {
-        let attempt = |at: &usize| {
-            self.record(*at).map(|record| self.of.log.index.names.id(record).attempt.unwrap_or(0)).unwrap_or(0)
-        };
+        let attempt =
+            |at: &usize| self.record(*at).map_or(0, |record| self.of.log.index.names.id(record).attempt.unwrap_or(0));
         let last = records.iter().map(attempt).max().unwrap_or(0);
         records.iter().copied().filter(|at| attempt(at) == last).collect()
     }
@@ -147,9 +146,9 @@ impl Speech<'_> {
         let records = self.of_last_try(&self.more.described);
         let found = inputs(self.of.log, self.of.bytes, &records);
         let Some(&first) = records.first().filter(|_| !found.is_empty()) else { return };
-        let all: String = found.iter().map(|(source, tensor)| format!("{source}\0{tensor}\0")).collect();
+        let all: Vec<String> = found.iter().map(|(source, tensor)| format!("{source}\0{tensor}")).collect();
         let shown = if found.len() == 1 { "1 input".to_owned() } else { format!("{} inputs", found.len()) };
-        self.add(Aspect::Inputs, "", self.known(&all, &shown), first);
+        self.add(Aspect::Inputs, "", self.known(&all.join("\0"), &shown), first);
     }
 
     fn symbols(&mut self) {
@@ -182,13 +181,14 @@ impl Speech<'_> {
     fn reasons(&mut self) {
         let metrics = || self.compile.metrics.last().copied().unwrap_or(self.compile.first);
         let (texts, record) = match (self.compile.reasons(), &self.compile.recompile_reason) {
-            (Some(at), _) => match self.text(at) {
-                Some(text) => (recompile_reason::texts(text.as_bytes()), at),
-                None => {
+            (Some(at), _) => {
+                if let Some(text) = self.text(at) {
+                    (recompile_reason::texts(text.as_bytes()), at)
+                } else {
                     self.add(Aspect::Recompiles, "", self.unknown("its reasons are damaged"), at);
                     return;
                 }
-            },
+            }
             (None, Some(reason)) => (vec![reason.clone()], metrics()),
             (None, None) if self.compile.is_recompile() => {
                 self.add(Aspect::Recompiles, "", self.unknown("its log has no reason"), metrics());
