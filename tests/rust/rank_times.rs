@@ -248,7 +248,7 @@ fn a_rank_that_differs_is_one_finding() {
     let (_logs, trace) = written((0..4).map(of));
     let [sentence] = said(&trace, "ranks that differ").try_into().unwrap();
     assert!(sentence.starts_with("Rank 1 differs first at 0/0, collective 1"), "{sentence}");
-    assert!(sentence.contains("all_reduce") && sentence.contains("on ranks 0, 2, 3"), "{sentence}");
+    assert!(sentence.contains("all_reduce") && sentence.contains(" Ranks 0, 2, 3: "), "{sentence}");
     assert!(sentence.ends_with("wait for each other for ever."), "{sentence}");
 }
 

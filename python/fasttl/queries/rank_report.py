@@ -185,10 +185,7 @@ def rank_report(trace: Trace, *, min_seconds: float = MIN_SECONDS, min_ratio: fl
 
     more = pl.col("max_s") - pl.col("median_s")
     skew = trace.skew.filter(more >= min_seconds, more >= min_ratio * pl.col("median_s"))
-    judged = trace.diagnostics.filter(pl.col("unknown").list.len() > 0)
-    unknown = [
-        (str(aspect), why) for aspect, all_of in judged.select("aspect", "unknown").iter_rows() for why in all_of
-    ]
+    unknown = trace.diagnostics.filter(pl.col("unknown").list.len() > 0)["aspect"].cast(pl.String)
     return RankReport(
         ranks=trace.ranks,
         differences=trace.divergence,

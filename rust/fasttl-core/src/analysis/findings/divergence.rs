@@ -152,17 +152,16 @@ fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
     if !first.place.contains(first.aspect.name()) {
         sentence += &format!(" ({})", first.aspect.name());
     }
-    // The group of most ranks comes last: it is what was to be expected.
-    let side = |group: &Group| format!("{} on {}", short(&group.value), rank_list(&group.ranks));
-    if let [most, others @ ..] = first.groups.as_slice() {
-        let mut sides: Vec<String> = others.iter().take(SIDES).map(side).collect();
-        if others.len() > SIDES {
-            sides.push(count((others.len() - SIDES) as u64, "more group"));
-        }
-        sides.push(side(most));
-        sentence += &format!(": {}", sides.join("; "));
-    }
     sentence.push('.');
+    // The group of most ranks comes last: it is what was to be expected.
+    let side = |group: &Group| format!(" {}: {}.", capital(&rank_list(&group.ranks)), short(&group.value));
+    if let [most, others @ ..] = first.groups.as_slice() {
+        sentence.extend(others.iter().take(SIDES).map(side));
+        if others.len() > SIDES {
+            sentence += &format!(" And {}.", count((others.len() - SIDES) as u64, "more group"));
+        }
+        sentence += &side(most);
+    }
     if let Some(cause) = &first.cause {
         sentence += &format!(" {}.", capital(cause.trim_end_matches('.')));
     }
