@@ -23,6 +23,7 @@ mod provenance;
 mod rank_times;
 mod ranks;
 mod ranks_first;
+mod ranks_runs;
 mod report;
 mod stored;
 mod tables;
