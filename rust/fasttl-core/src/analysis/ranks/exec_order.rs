@@ -1,7 +1,7 @@
 //! The order in which graphs ran: by what was run, since one id can be different functions on two ranks.
 //!
 //! Ranks with the same order are one sequence, and most are. Each other one is held against that of most ranks
-//! (`stretches.rs`); a stretch that differs is one difference.
+//! (`run_stretches.rs`); a stretch that differs is one difference.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cells::{Alike, Cell, Found, Mark, Place};
 use super::runs::{Graphs, Recordings};
-use super::stretches::{Cursor, Ran, Stretch, fill, fit, places, stretches};
+use super::run_stretches::{Cursor, Ran, Stretch, fill, fit, places, stretches};
 use super::{Aspect, Member};
 use crate::analysis::exec_order::Recording;
 use crate::analysis::lines::Budget;

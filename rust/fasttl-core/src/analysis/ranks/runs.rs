@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Member;
 use super::cells::Found;
 use super::facts::{CompileFact, Value};
-use super::stretches::Ran;
+use super::run_stretches::Ran;
 use crate::analysis::exec_order::Order;
 use crate::format::compile_id::CompileId;
 use crate::format::payload::md5_hex;
