@@ -158,7 +158,7 @@ impl Found {
             start_us,
             first_end_us: stretches.first().map(|(_, end)| *end),
             end_us: stretches.last().map(|(_, end)| *end),
-            seconds: seconds(stretches.iter().map(|(start, end)| (end - start) as f64 / 1e6).sum()),
+            seconds: seconds(stretches.iter().map(|(start, end)| seconds_between(*start, *end)).sum()),
             clock: Clock::Events,
         }
     }
@@ -189,6 +189,12 @@ fn stretch(span: &Span) -> Option<Stretch> {
 #[expect(clippy::cast_possible_truncation, reason = "times of events are bounded; a cast of a float saturates")]
 pub(super) const fn micros(us: f64) -> i64 {
     us as i64
+}
+
+/// Seconds from one moment to the other; none where it is earlier.
+#[expect(clippy::cast_precision_loss, reason = "a difference of times is exact up to 285 years")]
+pub(super) fn seconds_between(from_us: i64, to_us: i64) -> f64 {
+    to_us.saturating_sub(from_us).max(0) as f64 / 1e6
 }
 
 /// The seconds, where they can be any.
@@ -224,7 +230,7 @@ pub(super) fn merged(mut list: Vec<Stretch>) -> Vec<Stretch> {
     let mut merged: Vec<Stretch> = Vec::new();
     for (start, end) in list {
         match merged.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            Some(before) if start <= before.1 => before.1 = before.1.max(end),
             _ => merged.push((start, end)),
         }
     }
@@ -246,7 +252,7 @@ fn coarse(list: Vec<Stretch>) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::new();
     for (at, stretch) in list.into_iter().enumerate() {
         match out.last_mut() {
-            Some(last) if !kept.contains(&at) => last.1 = stretch.1,
+            Some(before) if !kept.contains(&at) => before.1 = stretch.1,
             _ => out.push(stretch),
         }
     }
@@ -300,9 +306,9 @@ pub(super) mod tests {
         }
 
         /// A compile that begins and ends at these times.
-        pub(in super::super) fn compile(self, id: &str, begin: i64, end: i64) -> Self {
-            let begun = self.event("B", "dynamo", id, begin).start(id);
-            begun.metrics(id, (end - begin) as f64 / 1e6).event("E", "dynamo", id, end)
+        pub(in super::super) fn compile(self, id: &str, start: i64, end: i64) -> Self {
+            let begun = self.event("B", "dynamo", id, start).start(id);
+            begun.metrics(id, seconds_between(start, end)).event("E", "dynamo", id, end)
         }
     }
 
@@ -322,8 +328,10 @@ pub(super) mod tests {
         timing(log, &view, &compiles(&trace, log, &view, &MetricRecords::new(&log.index, &view)))
     }
 
-    /// Start, first end, end and seconds, in microseconds of the day.
-    fn times(lines: Lines) -> Vec<(Option<i64>, Option<i64>, Option<i64>, Option<f32>)> {
+    /// Start, first end and end in microseconds of the day, and seconds.
+    type Times = (Option<i64>, Option<i64>, Option<i64>, Option<f32>);
+
+    fn times(lines: Lines) -> Vec<Times> {
         let of_day = |us: Option<i64>| us.map(|us| us - DAY);
         let one =
             |time: CompileTime| (of_day(time.start_us), of_day(time.first_end_us), of_day(time.end_us), time.seconds);
