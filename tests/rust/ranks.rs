@@ -493,3 +493,28 @@ fn a_child_of_a_rank_is_no_start_of_it() {
     assert_eq!(verdict(&trace, "code"), "same", "{:?}", differences(&trace, "code"));
     assert_eq!(differences(&trace, "compiles"), ["1/0: [not compiled; compiled, late at b.py:3] [[0]; [1]]"]);
 }
+
+#[test]
+fn a_graph_without_code_is_held_against_no_schedule() {
+    // PyTorch logs the schedule behind the graphs: a compile that failed or was cut has its graph only.
+    let reduce = "torch.ops._c10d_functional.all_reduce(x, 'sum', '0')";
+    let body = format!("        y = {reduce};  x = None\n        return (y,)\n");
+    let start = |rank: i32| RankLog::new(rank).add("\"dynamo_start\": {\"stack\": []}", ID, None).graph(&body);
+    let metrics = |fail: &str| {
+        format!(
+            "\"compilation_metrics\": {{\"co_name\": \"f\", \"co_filename\": \"/a/b.py\", \"co_firstlineno\": 3, \"fail_type\": {fail}, \"fail_reason\": {fail}}}"
+        )
+    };
+    let whole = |rank: i32| start(rank).schedule(&["all_reduce_"]).add(&metrics("null"), ID, None);
+    let failed = start(2).add(&metrics("\"E\""), ID, None);
+    let unfinished = start(2);
+    for odd in [failed, unfinished] {
+        let (_dir, trace) = written([whole(0), whole(1), odd].into_iter());
+        assert_eq!(differences(&trace, "collectives"), Vec::<String>::new());
+        assert_eq!(verdict(&trace, "collectives"), "unknown", "{}", said(&trace, "collectives"));
+    }
+    // Where no rank has code, the graphs are what there is.
+    let without = |rank: i32| start(rank).add(&metrics("null"), ID, None);
+    let (_dir, trace) = written([without(0), without(1), without(2).graph("        return (x,)\n")].into_iter());
+    assert_eq!(verdict(&trace, "collectives"), "same", "{}", said(&trace, "collectives"));
+}

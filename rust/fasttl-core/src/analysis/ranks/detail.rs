@@ -71,7 +71,7 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
     let record = log.index.records.get(at)?;
     let text = || String::from_utf8_lossy(&log.index.payload(record, bytes).text()).into_owned();
     match aspect {
-        Aspect::Guards => Some(guards(&text())),
+        Aspect::Guards => Some(guards(&text(), log.rank)),
         Aspect::Graph => {
             let nodes = fx_graph::nodes(text().as_bytes())?;
             Some(nodes.into_iter().filter(|node| node.call != "forward").map(|node| node.text).collect())

@@ -6,11 +6,12 @@ use crate::format::guards::{Guard, parse};
 use crate::trace::Log;
 
 /// The guards that a text prints, sorted: kind, what is guarded, and condition.
-pub(in crate::analysis::ranks) fn guards(text: &str) -> Vec<String> {
+pub(in crate::analysis::ranks) fn guards(text: &str, rank: Option<i32>) -> Vec<String> {
     let line = |guard: &Guard<'_>| {
-        let code = plain_condition(guard.code?);
+        let code = plain_condition(guard.code?, rank);
         // The condition names what it is about; where it does not, the manager above it does.
-        let source = guard.manager.source.filter(|source| !code.contains(*source)).map(plain_condition);
+        let source = guard.manager.source.filter(|source| !code.contains(*source));
+        let source = source.map(|source| plain_condition(source, rank));
         let of = source.map(|source| format!(" of {source}")).unwrap_or_default();
         Some(format!("{}{of}: {code}", guard.kind.unwrap_or("guard")))
     };
@@ -24,7 +25,7 @@ pub(in crate::analysis::ranks) fn guards(text: &str) -> Vec<String> {
 pub(in crate::analysis::ranks) fn symbols(log: &Log, bytes: &[u8], records: &[usize]) -> Vec<String> {
     let line = |&at: &usize| {
         let record = log.index.records.get(at)?;
-        symbols::sentence(log.index.metadata(record, bytes), record.kind).map(|text| plain_text(&text))
+        symbols::sentence(log.index.metadata(record, bytes), record.kind).map(|text| plain_text(&text, log.rank))
     };
     records.iter().filter_map(line).collect()
 }
@@ -40,11 +41,11 @@ mod tests {
                 "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GuardManager: source=L['x'], accessed_by=X\n| | +- TENSOR_MATCH: check_tensor(L['x'], device={device}, size=[8, 4])\n| +- GuardManager: source=G['f'], accessed_by=X\n| | +- ID_MATCH: ___check_obj_id(G['f'], {id})\n"
             )
         };
-        assert_eq!(guards(&tree("140184674655888", 0)), guards(&tree("94539398123123", 3)));
+        assert_eq!(guards(&tree("140184674655888", 0), None), guards(&tree("94539398123123", 3), None));
         assert_eq!(
-            guards(&tree("140184674655888", 0)),
+            guards(&tree("140184674655888", 0), None),
             ["ID_MATCH: ___check_obj_id(G['f'], #)", "TENSOR_MATCH: check_tensor(L['x'], device=#, size=[8, 4])",]
         );
-        assert_eq!(guards("no tree"), Vec::<String>::new());
+        assert_eq!(guards("no tree", None), Vec::<String>::new());
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::conditions::{guards, symbols};
 use super::inputs::inputs;
-use super::noise::{plain_condition, plain_text};
+use super::noise::{names_a_rank, plain_condition, plain_text};
 use super::profile::{Said, Texts, Value};
 use crate::analysis::cache::LookUp;
 use crate::analysis::compiles::{Compile, FailureKind, Status};
@@ -165,15 +165,15 @@ impl Speech<'_> {
 
     fn guards(&mut self) {
         let Some(&at) = self.compile.guard_texts().last() else { return };
-        let value = match self.record(at).map(|record| (record.payload, record.md5)) {
-            Some((PayloadState::Verified, digest)) => {
-                let read = || md5(guards(&self.text(at).unwrap_or_default()).join("\0").as_bytes());
+        let verified = self.record(at).filter(|record| record.payload == PayloadState::Verified);
+        let value = match (self.text(at), verified.map(|record| record.md5)) {
+            (None, _) => self.unknown("its guards are damaged"),
+            // What a rank calls itself counts for none.
+            (Some(text), Some(digest)) if !names_a_rank(text.as_bytes()) => {
+                let read = || md5(guards(&text, None).join("\0").as_bytes());
                 Value::Known(self.of.texts.once(digest, read), self.of.texts.keep("guards"))
             }
-            _ => match self.text(at) {
-                Some(text) => self.known(&guards(&text).join("\0"), "guards"),
-                None => self.unknown("its guards are damaged"),
-            },
+            (Some(text), _) => self.known(&guards(&text, self.of.log.rank).join("\0"), "guards"),
         };
         self.add(Aspect::Guards, "", value, at);
     }
@@ -199,7 +199,7 @@ impl Speech<'_> {
         // Ids of entries are shifted where a frame is more.
         let words = |text: &String| {
             let reasons = recompile_reason::reasons(text);
-            reasons.iter().map(|reason| plain_condition(&reason.guard)).collect::<Vec<_>>().join("; ")
+            reasons.iter().map(|reason| plain_condition(&reason.guard, self.of.log.rank)).collect::<Vec<_>>().join("; ")
         };
         let compared: Vec<String> = texts.iter().map(words).collect();
         let shown = compared.first().cloned().unwrap_or_default();
@@ -218,7 +218,7 @@ impl Speech<'_> {
                 let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
                 format!("{}{line}: ", file_name(&place.file))
             });
-            Some(plain_text(&format!("{}{}", place.unwrap_or_default(), said.reason)))
+            Some(plain_text(&format!("{}{}", place.unwrap_or_default(), said.reason), self.of.log.rank))
         };
         let found: Option<Vec<String>> = breaks.iter().map(words).collect();
         let record = breaks.first().copied().unwrap_or(self.compile.first);
@@ -242,10 +242,10 @@ impl Speech<'_> {
         let record = failure.map(|failure| failure.record).or(compile.metrics.last().copied()).unwrap_or(compile.first);
         let value = match (failure, compile.status) {
             (Some(failure), _) => {
-                let words = plain_text(&failure_words(&failure.reason));
+                let words = failure_words(&failure.reason);
                 let error = failure.error.as_deref().map(|error| format!("{error}: ")).unwrap_or_default();
                 let text = format!("failed: {error}{words}");
-                self.known(&text, &text)
+                self.known(&plain_text(&text, self.of.log.rank), &text)
             }
             (None, Status::Missing) => self.unknown("its log does not tell how it ended"),
             (None, _) if compile.skipped => self.known("skipped", "left to run as it is"),
