@@ -230,7 +230,8 @@ fn the_world_size_tells_of_more_ranks() {
         let told = |rank: TimedLog| {
             rank.artifact("0/0", "fx_collectives_analytical_estimation", &format!("# World size: {size}\na,b"))
         };
-        let (_logs, trace) = job(&[told(TimedLog::new(0).compile("0/0", 0.5)), told(TimedLog::new(1).compile("0/0", 0.5))]);
+        let (_logs, trace) =
+            job(&[told(TimedLog::new(0).compile("0/0", 0.5)), told(TimedLog::new(1).compile("0/0", 0.5))]);
         (table(&trace, "ranks").unwrap().batch.num_rows(), said(&trace, "missing ranks"))
     };
     assert_eq!(size("4"), (4, vec!["2 of the 4 ranks have no log: ranks 2, 3.".to_owned()]));
