@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::timing::{CompileTime, seconds_between};
+use super::stretches::seconds_between;
+use super::timing::CompileTime;
 use super::{CompileFact, Key, Lineup, LineupRow, Member};
 use crate::analysis::causes::{Code, Shown, short_code};
 use crate::error::Result;

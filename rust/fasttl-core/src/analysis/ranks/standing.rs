@@ -7,8 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::cells::Difference;
 use super::last_thing::LastThing;
+use super::stretches::{merged, seconds_between};
 use super::tally::Tally;
-use super::timing::{LogTime, merged, seconds_between};
+use super::timing::LogTime;
 use super::{Facts, Key, Member};
 use crate::analysis::causes::Code;
 use crate::analysis::compiles::Status;
