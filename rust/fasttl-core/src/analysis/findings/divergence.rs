@@ -48,7 +48,13 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
         let odd = difference.odd_ranks();
         let known = odd.iter().find_map(|rank| of_rank.get(rank)).copied();
         match known.and_then(|at| chains.get_mut(at)) {
-            Some(chain) => chain.later.push(difference),
+            Some(chain) => {
+                chain.later.push(difference);
+                // Ranks that part here for the first time are of this chain from now on.
+                for rank in odd {
+                    of_rank.entry(rank).or_insert(known.unwrap_or_default());
+                }
+            }
             None => {
                 for rank in &odd {
                     of_rank.insert(*rank, chains.len());
