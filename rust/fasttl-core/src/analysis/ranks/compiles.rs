@@ -24,11 +24,13 @@ pub(super) const NOT_COMPILED: &str = "not compiled";
 
 /// Whether all ranks compiled it.
 pub(super) fn compiles(row: &Row<'_>, found: &mut Found) {
+    let mut codes = row.profiles().map(|profile| profile.code());
+    let first = codes.next().flatten();
+    // Where it is not one function, that is told apart.
+    let code = first.filter(|first| codes.all(|code| code.as_ref() == Some(first)));
     let cells = row.sides.iter().map(|side| {
         let cell = match side.has {
-            Has::Compile(_, compile) => {
-                Cell::Known(Mark::Number(1), words(compile.profile.code().as_deref()), Some(compile.first()))
-            }
+            Has::Compile(_, compile) => Cell::Known(Mark::Number(1), words(code.as_deref()), Some(compile.first())),
             Has::Absent => Cell::Known(Mark::Number(0), NOT_COMPILED.to_owned(), None),
             Has::Lost => Cell::unknown(INCOMPLETE),
         };
@@ -91,11 +93,7 @@ pub(super) fn order(row: &Row<'_>, of: &LineupRow, members: &[Member<'_>], found
 pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Option<usize>) -> Vec<Difference> {
     let mut folded: Vec<(Difference, usize)> = Vec::new();
     for difference in differences {
-        // Those that lack it are no more than the others: who has more went on.
-        let most = difference.groups.first().map_or(0, |group| group.ranks.len());
-        let is_smaller =
-            |group: &&Group| group.ranks.len() < most || difference.groups.iter().all(|g| g.ranks.len() == most);
-        let lacking = difference.groups.iter().filter(is_smaller).find(|group| group.value == NOT_COMPILED);
+        let lacking = difference.groups.iter().find(|group| group.value == NOT_COMPILED);
         let is_tail = difference.groups.len() == 2
             && lacking.is_some_and(|group| group.ranks.iter().all(|rank| ends(*rank) < difference.row));
         if let (true, Some((before, more))) = (is_tail, folded.last_mut())

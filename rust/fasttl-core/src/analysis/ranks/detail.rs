@@ -78,8 +78,9 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
         }
         Aspect::Inputs => {
             let records = of_try(log, at, |kind| kind.is(Kind::DescribeTensor) || kind.is(Kind::DescribeSource));
+            let symbols = of_try(log, at, is_fact);
             Some(
-                inputs(log, bytes, &records)
+                inputs(log, bytes, (&records, &symbols))
                     .into_iter()
                     .map(|(source, tensor)| format!("{source}: {tensor}"))
                     .collect(),

@@ -177,14 +177,23 @@ pub(crate) fn facts(
         facts.compiles.push(CompileFact { profile, first, records: at, time });
         facts.records.extend(records);
     }
-    facts.wholeness = wholeness(log, &facts);
+    facts.wholeness = wholeness(log, bytes, &facts);
     facts.versions = versions(log, bytes);
     facts.version_record = log.index.records.iter().position(|r| log.index.names.name(r) == Some("torch_version"));
     facts
 }
 
-fn wholeness(log: &Log, facts: &Facts) -> Wholeness {
-    let lost = |p: &Problem| matches!(p.kind, ProblemKind::BadJson | ProblemKind::TornRecord);
+fn wholeness(log: &Log, bytes: &[u8], facts: &Facts) -> Wholeness {
+    let lost = |p: &Problem| {
+        matches!(
+            p.kind,
+            ProblemKind::BadJson
+                | ProblemKind::TornRecord
+                | ProblemKind::OrphanPayload
+                | ProblemKind::NoKind
+                | ProblemKind::BadCompression
+        ) || (p.kind == ProblemKind::ForeignText && was_record(p, bytes))
+    };
     let cut = |p: &Problem| p.kind == ProblemKind::CutShort;
     if log.index.problems.iter().any(lost) {
         return Wholeness::Damaged;
@@ -284,7 +293,7 @@ fn of_compile(
     let profile = Profile {
         key: (compile.generation, compile.id),
         name: compile.name.as_deref().map(|name| of.texts.keep(name)),
-        file: compile.file.as_deref().map(|file| of.texts.keep(file_name(file))),
+        file: compile.file.as_deref().map(|file| of.texts.keep(without_count(file_name(file)))),
         line: compile.line,
         status: compile.status,
         unfinished: compile.unfinished,
@@ -294,4 +303,22 @@ fn of_compile(
         runtimes,
     };
     (profile, records)
+}
+
+/// Whether foreign text stands where a record was: output of the program does not, a piece of a record or a hole does.
+fn was_record(problem: &Problem, bytes: &[u8]) -> bool {
+    let start = usize::try_from(problem.offset).unwrap_or(usize::MAX);
+    let end = start.saturating_add(usize::try_from(problem.len).unwrap_or(usize::MAX)).min(bytes.len());
+    let text = bytes.get(start..end).unwrap_or_default();
+    memchr::memchr(0, text).is_some() || memchr::memmem::find(text, b"] {\"").is_some()
+}
+
+/// The name of a file without what PyTorch counts over the whole process: `<eval_with_key>.7`.
+fn without_count(file: &str) -> &str {
+    match file.split_once(">.") {
+        Some((name, number)) if name.starts_with('<') && number.bytes().all(|b| b.is_ascii_digit()) => {
+            file.get(..name.len() + 1).unwrap_or(file)
+        }
+        _ => file,
+    }
 }
