@@ -47,21 +47,18 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
     for difference in &job.comparison.differences {
         let odd = difference.odd_ranks();
         let known = odd.iter().find_map(|rank| of_rank.get(rank)).copied();
-        match known.and_then(|at| chains.get_mut(at)) {
-            Some(chain) => {
-                chain.later.push(difference);
-                // Ranks that part here for the first time are of this chain from now on.
-                for rank in odd {
-                    of_rank.entry(rank).or_insert(known.unwrap_or_default());
-                }
+        if let Some(chain) = known.and_then(|at| chains.get_mut(at)) {
+            chain.later.push(difference);
+            // Ranks that part here for the first time are of this chain from now on.
+            for rank in odd {
+                of_rank.entry(rank).or_insert(known.unwrap_or_default());
             }
-            None => {
-                for rank in &odd {
-                    of_rank.insert(*rank, chains.len());
-                }
-                chains.push(Chain { odd, first: difference, later: Vec::new() });
-            }
+            continue;
         }
+        for rank in &odd {
+            of_rank.insert(*rank, chains.len());
+        }
+        chains.push(Chain { odd, first: difference, later: Vec::new() });
     }
     let failures = by_id(seen);
     chains.retain(|chain| !is_told_as_failure(&failures, chain.first) && !is_told_as_slow(job, chain));
@@ -155,7 +152,9 @@ fn evidence(job: JobSeen<'_>, (log, record): (usize, Option<usize>)) -> Shown {
 fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
     let verb = if odd.len() == 1 { "differs" } else { "differ" };
     let mut sentence = format!("{} {verb} first at {}", capital(&rank_list(odd)), short(&first.place));
-    if !first.place.contains(first.aspect.name()) {
+    // Places mostly say it in words of their own: "collective 3", "order".
+    let word = first.aspect.name().rsplit(' ').next().unwrap_or_default().trim_end_matches('s');
+    if !first.place.contains(word) {
         sentence += &format!(" ({})", first.aspect.name());
     }
     sentence.push('.');

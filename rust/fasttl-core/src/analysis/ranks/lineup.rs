@@ -109,7 +109,9 @@ fn with<'a>(mut rows: Vec<Open<'a>>, (nth, sequence): (usize, &Sequence<'a>), bu
     let known: Vec<Known<'a>> = sequence.compiles.iter().map(|compile| compile.profile.known()).collect();
     let before: Vec<Known<'_>> = rows.iter().map(|row| row.known.clone()).collect();
     let mut row_of: Vec<Option<usize>> = vec![None; known.len()];
-    for (row, compile) in align_known(&before, &known, budget) {
+    // A compile that only some ranks have is no place for another function.
+    let is_common = |row: usize| rows.get(row).is_some_and(|open| open.of.first().is_some_and(|(nth, _)| *nth == 0));
+    for (row, compile) in align_known((&before, &known), is_common, budget) {
         if let (Some(row), Some(place)) = (row, compile.and_then(|compile| row_of.get_mut(compile))) {
             *place = Some(row);
         }

@@ -26,6 +26,7 @@ mod said;
 mod skew;
 mod spots;
 mod standing;
+mod stretches;
 mod tables;
 mod tally;
 mod timing;
