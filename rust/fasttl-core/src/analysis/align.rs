@@ -197,11 +197,16 @@ type Gap = (Option<usize>, Option<usize>);
 
 /// Of each place the nearest value before it and behind it.
 fn gaps(values: &[Option<usize>]) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::with_capacity(values.len());
     let mut last = None;
-    let mut gaps: Vec<Gap> = values.iter().map(|value| (std::mem::replace(&mut last, value.or(last)), None)).collect();
+    for value in values {
+        gaps.push((last, None));
+        last = value.or(last);
+    }
     let mut next = None;
     for (gap, value) in gaps.iter_mut().zip(values).rev() {
-        gap.1 = std::mem::replace(&mut next, value.or(next));
+        gap.1 = next;
+        next = value.or(next);
     }
     gaps
 }
