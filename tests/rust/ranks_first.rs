@@ -144,7 +144,9 @@ fn the_earliest_of_several_differences_is_the_cause() {
     );
     assert_eq!(
         differences(&trace, "graph"),
-        ["0/0, dynamo graph, statement 2: [y = x.sin() (a graph of 1 node); y = x.cos() (a graph of 1 node)] [[0; 2]; [1]]"]
+        [
+            "0/0, dynamo graph, statement 2: [y = x.sin() (a graph of 1 node); y = x.cos() (a graph of 1 node)] [[0; 2]; [1]]"
+        ]
     );
 }
 

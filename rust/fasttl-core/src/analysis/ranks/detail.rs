@@ -93,7 +93,8 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
             Some(symbols(log, bytes, &of_try(log, at, is_fact)))
         }
         Aspect::Configuration => {
-            let (_, short) = place.rsplit_once(' ')?;
+            let (_, short) = place.split_once("settings of ")?;
+            let short = short.split(',').next()?;
             let (field, _) = settings::FIELDS.iter().find(|(_, known)| *known == short)?;
             let fields = metrics_fields(log.index.metadata(record, bytes));
             let all: BTreeMap<String, serde_json::Value> = settings::settings(fields.get(field)?)?;

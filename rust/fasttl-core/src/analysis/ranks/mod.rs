@@ -376,6 +376,8 @@ fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found
     any |= collectives::loose(members, all.entry(Aspect::Collectives).or_default());
     all.insert(Aspect::Versions, compiles::versions(members));
     all.insert(Aspect::ExecOrder, exec_order::exec_order(members));
+    let settings = all.entry(Aspect::Configuration).or_default();
+    settings.differences = compiles::fold_equal(std::mem::take(&mut settings.differences));
     let compiled = all.entry(Aspect::Compiles).or_default();
     let ends: FxHashMap<i32, Option<usize>> = members.iter().map(|m| m.rank).zip(ends).collect();
     let differences = std::mem::take(&mut compiled.differences);
