@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compiles::Compile;
 use super::lines::{Budget, Run, compare};
@@ -176,11 +176,17 @@ impl<'c> Open<'_, 'c> {
 
     /// Joins those of equal keys that stand in the same order on both sides.
     fn in_sequence<K: Eq + std::hash::Hash>(&mut self, budget: &Budget, key: impl Fn(&Known<'c>) -> Option<K>) {
-        // What has no key is not looked at, so that it parts nothing.
-        let keyed = |all: &[Known<'c>], free: Vec<usize>| -> (Vec<usize>, Vec<K>) {
-            free.into_iter().filter_map(|at| Some((at, key(all.get(at)?)?))).unzip()
+        // What has no key is not looked at, nor what is on one side only: it parts nothing, and takes no time.
+        let keyed = |all: &[Known<'c>], free: Vec<usize>| -> Vec<(usize, K)> {
+            free.into_iter().filter_map(|at| Some((at, key(all.get(at)?)?))).collect()
         };
-        let ((a, keys_a), (b, keys_b)) = (keyed(self.a, self.free_a()), keyed(self.b, self.free_b()));
+        let (a, b) = (keyed(self.a, self.free_a()), keyed(self.b, self.free_b()));
+        let of_a: FxHashSet<&K> = a.iter().map(|(_, key)| key).collect();
+        let of_b: FxHashSet<&K> = b.iter().map(|(_, key)| key).collect();
+        let (a, keys_a): (Vec<usize>, Vec<&K>) =
+            a.iter().filter(|(_, key)| of_b.contains(key)).map(|(at, key)| (*at, key)).unzip();
+        let (b, keys_b): (Vec<usize>, Vec<&K>) =
+            b.iter().filter(|(_, key)| of_a.contains(key)).map(|(at, key)| (*at, key)).unzip();
         let Ok(runs) = compare(&keys_a, &keys_b, budget) else { return };
         for run in runs {
             if let Run::Same(of_a, of_b) = run {
