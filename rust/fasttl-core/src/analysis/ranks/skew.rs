@@ -175,6 +175,11 @@ pub(super) fn table(trace: &Trace, skews: &[Skew]) -> Result<Table> {
         })
         .f64("max_s", "Seconds that the slowest rank took.", |r| r.max.map(|(seconds, _)| seconds.into()))
         .i32("max_rank", "That rank.", |r| r.max.map(|(_, rank)| rank))
+        .ints(
+            "slow_ranks",
+            "Ranks that took 5 seconds, and three times the median, more than the median: those that a finding names.",
+            |r| Some(r.stragglers.iter().map(|(rank, _)| *rank).collect()),
+        )
         .f64(
             "waited_s",
             "Seconds that the other ranks, together, were done before the slowest: what they likely waited.",
