@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::cells::{Cell, Difference, Found, Group, Mark, Place, rank_list};
 use super::lineup::LineupRow;
 use super::row::{Has, Row};
@@ -109,6 +111,28 @@ pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Opt
         if more > 0 {
             let others = if more == 1 { "1 more".to_owned() } else { format!("{more} more") };
             difference.place += &format!(", and {others} after it");
+        }
+        difference
+    };
+    folded.into_iter().map(with_words).collect()
+}
+
+/// The same difference in one compile after the other, such as a setting, is one.
+pub(super) fn fold_equal(differences: Vec<Difference>) -> Vec<Difference> {
+    let mut folded: Vec<(Difference, usize)> = Vec::new();
+    let mut known: FxHashMap<Vec<(Vec<i32>, String)>, usize> = FxHashMap::default();
+    for difference in differences {
+        let groups = difference.groups.iter().map(|group| (group.ranks.clone(), group.value.clone())).collect();
+        let at = *known.entry(groups).or_insert(folded.len());
+        match folded.get_mut(at) {
+            Some((_, more)) => *more += 1,
+            None => folded.push((difference, 0)),
+        }
+    }
+    let with_words = |(mut difference, more): (Difference, usize)| {
+        if more > 0 {
+            let compiles = if more == 1 { "compile" } else { "compiles" };
+            difference.place += &format!(", and in {more} more {compiles}");
         }
         difference
     };

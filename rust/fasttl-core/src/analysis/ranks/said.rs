@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Aspect;
 use super::cells::{Cell, Found, Mark};
 use super::compiles::INCOMPLETE;
-use super::facts::{CompileFact, Facts, Said, Value, Wholeness};
+use super::facts::{CompileFact, Facts, OF_ANY_RANK, Said, Value, Wholeness};
 use super::row::{Has, Row, Side};
 use crate::analysis::compiles::Status;
 
@@ -30,7 +30,10 @@ type Things<'a> = FxHashMap<&'a str, (usize, &'a Value)>;
 
 /// Compares one aspect of a compile.
 pub(super) fn said(row: &Row<'_>, aspect: Aspect, found: &mut Found) {
-    let (whats, of_sides) = things(row, aspect);
+    let (whats, mut of_sides) = things(row, aspect);
+    if aspect == Aspect::Guards && row.sides.len() > 1 && same_graph(row) {
+        without_own_numbers(&mut of_sides);
+    }
     let before = found.differences.len();
     let mut parted: FxHashSet<Vec<Vec<i32>>> = FxHashSet::default();
     for what in whats {
@@ -62,7 +65,7 @@ fn things<'a>(row: &Row<'a>, aspect: Aspect) -> (Vec<&'a str>, Vec<Things<'a>>) 
         let Some((facts, compile)) = side.has.compile() else { return Things::default() };
         let of_aspect = facts.said(compile).filter(|(_, said)| said.aspect == aspect);
         let thing = |(record, said): (usize, &'a Said)| {
-            if known.insert(&said.what) {
+            if &*said.what != OF_ANY_RANK && known.insert(&said.what) {
                 whats.push(&said.what);
             }
             (&*said.what, (record, &said.value))
@@ -78,6 +81,25 @@ fn things<'a>(row: &Row<'a>, aspect: Aspect) -> (Vec<&'a str>, Vec<Things<'a>>) 
         _ => {}
     }
     (whats, of_sides)
+}
+
+/// Whether all that compiled it got one graph.
+fn same_graph(row: &Row<'_>) -> bool {
+    let mut graphs = row.profiles().map(|profile| profile.dynamo_graph());
+    let first = graphs.next();
+    graphs.all(|graph| Some(graph) == first)
+}
+
+/// Guards on the number of a rank are not alike on any two, and where the graphs are the same nothing follows from them:
+/// sides whose guards are the same but for that get those of the first of them.
+fn without_own_numbers(of_sides: &mut [Things<'_>]) {
+    let mut first: FxHashMap<[u8; 16], (usize, &Value)> = FxHashMap::default();
+    for things in of_sides {
+        let Some((_, Value::Known(of_any, _))) = things.get(OF_ANY_RANK).copied() else { continue };
+        let Some(own) = things.get("").copied() else { continue };
+        let alike = *first.entry(*of_any).or_insert(own);
+        things.insert("", (own.0, alike.1));
+    }
 }
 
 /// What a side has; `None` where it is not to be compared.

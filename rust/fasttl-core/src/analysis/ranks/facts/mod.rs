@@ -31,8 +31,8 @@ use crate::format::payload::md5;
 use crate::index::{Problem, ProblemKind};
 use crate::tables::MetricRecords;
 use crate::trace::{Log, LogState};
-pub(super) use said::NO_BREAK;
 use said::{LastSettings, MoreRecords, OfLog, said};
+pub(super) use said::{NO_BREAK, OF_ANY_RANK};
 
 /// A fact with the record that has it.
 pub(super) type Shown<T> = (usize, T);

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::conditions::{guards, symbols};
+use super::conditions::{guards, guards_of_any_rank, symbols};
 use super::inputs::inputs;
 use super::noise::{names_a_rank, plain_condition, plain_text};
 use super::profile::{Said, Texts, Value};
@@ -24,6 +24,9 @@ use crate::trace::Log;
 
 /// What is said of a compile whose graph does not break.
 pub(in crate::analysis::ranks) const NO_BREAK: &str = "no graph break";
+
+/// What guards are called that are the same for all ranks but for values that are the number of the rank.
+pub(in crate::analysis::ranks) const OF_ANY_RANK: &str = "of any rank";
 
 /// Characters of a value that are kept for a person.
 const SHOWN: usize = 200;
@@ -178,6 +181,10 @@ impl Speech<'_> {
             (Some(text), _) => self.known(&guards(&text, self.of.log.rank).join("\0"), "guards"),
         };
         self.add(Aspect::Guards, "", value, at);
+        let of_any = || guards_of_any_rank(&self.text(at)?, self.of.log.rank?);
+        if let Some(lines) = of_any() {
+            self.add(Aspect::Guards, OF_ANY_RANK, self.known(&lines.join("\0"), "guards"), at);
+        }
     }
 
     fn reasons(&mut self) {
