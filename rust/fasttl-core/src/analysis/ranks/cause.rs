@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
 
     /// When the first of the odd ranks began the compile; of the others, where no odd rank has it.
     fn time(&self, difference: &Difference) -> Option<i64> {
-        let start = |rank: &i32| self.compile(difference.row, *rank)?.1.start_us();
+        let start = |rank: &i32| self.compile(difference.row, *rank)?.1.time().start_us;
         let of = |ranks: &[i32]| ranks.iter().filter_map(start).min();
         of(&difference.odd_ranks()).or_else(|| difference.groups.first().and_then(|group| of(&group.ranks)))
     }
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
         };
         let ends: Option<Vec<Option<i64>>> = lacks.iter().map(ended).collect();
         let last = ends?.into_iter().flatten().max();
-        let start = has.iter().filter_map(|rank| self.compile(difference.row, *rank)?.1.start_us()).min();
+        let start = has.iter().filter_map(|rank| self.compile(difference.row, *rank)?.1.time().start_us).min();
         let ends = if lacks.len() == 1 { "log ends" } else { "logs end" };
         match (last, start) {
             (Some(last), Some(start)) if last < start => {
@@ -209,7 +209,7 @@ impl<'a> Search<'a> {
         let of = |state: &str| difference.groups.iter().find(|group| group.value == state);
         let (miss, hit) = (of("miss")?, of("hit")?);
         let times = |ranks: &[i32]| -> Vec<_> {
-            ranks.iter().filter_map(|rank| Some(self.compile(difference.row, *rank)?.1.time)).collect()
+            ranks.iter().filter_map(|rank| Some(self.compile(difference.row, *rank)?.1.time())).collect()
         };
         let filled = times(&miss.ranks).iter().filter_map(|time| time.first_end_us.or(time.end_us)).min()?;
         let found = times(&hit.ranks).iter().filter_map(|time| time.end_us).min()?;

@@ -15,6 +15,7 @@ mod detail;
 mod earlier;
 mod exec_order;
 mod facts;
+mod kept_time;
 mod last_thing;
 mod lineup;
 mod members;
@@ -185,7 +186,7 @@ impl Aspect {
             Self::Guards => ("In each compile all ranks have the same guards.", "No two logs have guards to compare."),
             Self::Recompiles => (
                 "All ranks recompiled for the same reasons, or not at all.",
-                "No two ranks have a compile in common, or no log has a reason for its recompiles.",
+                "Of no two ranks it is known whether and why they recompiled.",
             ),
             Self::Breaks => ("All ranks have the same graph breaks.", "No two logs tell of graph breaks."),
             Self::Outcome => ("Each compile ended alike on all ranks.", "No two logs tell how a compile ended."),

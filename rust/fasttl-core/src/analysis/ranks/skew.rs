@@ -89,7 +89,7 @@ fn of_row(row: &LineupRow, members: &[Member<'_>]) -> Skew {
         rank: member.rank,
         log: member.log,
         record: compile.first(),
-        time: compile.time,
+        time: compile.time(),
     };
     // What most ranks call it, where one of them names it.
     let named = has().map(|(_, compile)| &compile.profile).find(|profile| profile.name.is_some());

@@ -186,7 +186,7 @@ const fn without_log(rank: i32, state: RankState) -> Standing {
 
 fn of_facts(rank: i32, log: usize, facts: &Facts) -> Standing {
     let LogTime { first_us, last_us, last, .. } = &facts.time;
-    let seconds = facts.compiles.iter().filter_map(|compile| compile.time.seconds);
+    let seconds = facts.compiles.iter().filter_map(|compile| compile.time().seconds);
     Standing {
         log: Some(log),
         tally: Some(facts.tally),

@@ -131,7 +131,7 @@ impl<'a> OverRanks<'a> {
     /// Seconds of all compiles of a member.
     pub(crate) fn seconds(&self, member: usize) -> f64 {
         let compiles = self.members.get(member).map(|member| member.facts.compiles.as_slice()).unwrap_or_default();
-        compiles.iter().filter_map(|compile| compile.time.seconds).map(f64::from).sum()
+        compiles.iter().filter_map(|compile| compile.time().seconds).map(f64::from).sum()
     }
 
     /// Ranks of a group.
@@ -196,7 +196,7 @@ impl OfRank<'_> {
             };
             return Cell { state, time: None };
         };
-        Cell { state: state(compile), time: compile.time.seconds.map(|s| (s, s, self.rank)) }
+        Cell { state: state(compile), time: compile.time().seconds.map(|s| (s, s, self.rank)) }
     }
 
     /// What a compile of its lane is.
@@ -204,7 +204,7 @@ impl OfRank<'_> {
         let Some(compile) = self.facts.compiles.get(nth) else { return String::new() };
         let profile = &compile.profile;
         let name = super::common::shorten(profile.name.as_deref().unwrap_or_default(), 40);
-        let time = compile.time.seconds.map(|s| format!(", {}", super::common::duration(f64::from(s))));
+        let time = compile.time().seconds.map(|s| format!(", {}", super::common::duration(f64::from(s))));
         let words = format!("{} {name}: {}", label(profile.key), state(compile).word());
         words + &time.unwrap_or_default()
     }
@@ -222,8 +222,8 @@ fn lane(facts: &Facts, row: &RankRow<'_>) -> Lane {
     let end_us = facts.time.last_us.or(row.log.last_us);
     // A compile whose times the log does not tell has no place on the clock.
     let span = |(number, compile): (usize, &CompileFact)| {
-        let start_us = compile.time.start_us.or(compile.time.end_us)?;
-        Some(Span { number, start_us, end_us: compile.time.end_us, state: state(compile) })
+        let start_us = compile.time().start_us.or(compile.time().end_us)?;
+        Some(Span { number, start_us, end_us: compile.time().end_us, state: state(compile) })
     };
     let spans = facts.compiles.iter().enumerate().filter_map(span).collect();
     Lane { spans, busy: facts.time.busy.clone(), end_us, cut: row.log.state == LogState::Truncated }

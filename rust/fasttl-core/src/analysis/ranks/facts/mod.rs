@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 pub use profile::{Key, ParityFact, Profile, ScheduleFact, Texts};
 pub(super) use profile::{RuntimeFact, Said, Value};
 
+use super::kept_time::KeptTime;
 use super::tally::{Tally, tally};
 use super::timing::{CompileTime, LogTime, timing};
 use crate::analysis::cache::{LookUp, look_ups};
@@ -59,7 +60,7 @@ pub struct CompileFact {
     /// Where its records begin in those of the log.
     records: u32,
     /// When it ran, and for how long.
-    pub time: CompileTime,
+    time: KeptTime,
 }
 
 impl CompileFact {
@@ -68,9 +69,9 @@ impl CompileFact {
         self.first as usize
     }
 
-    /// When it began, in microseconds since 1970.
-    pub const fn start_us(&self) -> Option<i64> {
-        self.time.start_us
+    /// When it ran, and for how long.
+    pub fn time(&self) -> CompileTime {
+        self.time.into()
     }
 }
 
@@ -174,7 +175,7 @@ pub(crate) fn facts(
     let mut facts = Facts { recordings: recordings(log, bytes), loose, time, tally, ..Facts::default() };
     for (profile, first, time, records) in made {
         let at = u32::try_from(facts.records.len()).unwrap_or(u32::MAX);
-        facts.compiles.push(CompileFact { profile, first, records: at, time });
+        facts.compiles.push(CompileFact { profile, first, records: at, time: time.into() });
         facts.records.extend(records);
     }
     facts.wholeness = wholeness(log, bytes, &facts);
