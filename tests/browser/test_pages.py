@@ -69,9 +69,9 @@ def test_a_failure_of_an_export_leads_to_how_its_condition_was_made(watched, rep
 def test_the_landing_page_says_what_failed_and_leads_there(watched, report):
     watched.open(report(EXAMPLE) / "index.html")
     page = watched.page
-    assert "Compiles failed on rank 1" in page.inner_text("body")
+    assert "failed on rank 1" in page.inner_text("section[aria-labelledby=findings]")
     assert "MemoryError: out of memory on rank 1" in page.inner_text("body")
-    page.get_by_role("link", name="rank 1", exact=True).click()
+    page.locator("section[aria-labelledby=ranks]").get_by_role("link", name="rank 1", exact=True).click()
     page.wait_for_url("**/rank_1/index.html")
     assert "BackendCompilerFailed" in page.inner_text("main")
 

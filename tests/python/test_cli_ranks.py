@@ -154,3 +154,22 @@ def test_the_report_for_programs(example):
     assert found.odd_ranks() == [1]
     assert found.where(state="compared").height == 3
     assert found.text().splitlines()[0] == "3 ranks: 3 compared"
+
+
+def test_one_cause_is_one_finding_that_names_who_joins(tmp_path):
+    def of(rank):
+        parts = []
+        for frame, odd in enumerate(({1}, {1, 3})):
+            ids = f', "frame_id": {frame}, "frame_compile_id": 0, "attempt": 0'
+            schedule = json.dumps(["torch.ops._c10d_functional.all_reduce_.default"] * (2 if rank in odd else 1))
+            parts.append(record("dynamo_start", {"stack": []}, rank=rank, ids=ids))
+            about = {"name": "inductor_collective_schedule", "encoding": "json"}
+            parts.append(record("artifact", about, schedule, rank=rank, ids=ids))
+            parts.append(record("compilation_metrics", {**METRICS, "co_name": f"f{frame}"}, rank=rank, ids=ids))
+        return b"".join(parts)
+
+    trace = fasttl.load(job(tmp_path / "job", *map(of, range(5))))
+    found = [row for row in trace.findings.to_dicts() if row["kind"] == "ranks that differ"]
+    assert [(row["ranks"], row["severity"]) for row in found] == [([1, 3], "error")]
+    assert found[0]["sentence"].startswith("Rank 1 differs first at 0/0, collective 2")
+    assert " There rank 3 differs, too." in found[0]["sentence"]

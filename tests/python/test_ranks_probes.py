@@ -16,8 +16,8 @@ ROWS = {
     "collective_second_graph_differs": [("collectives", "0/0", {(0,), (1,)})],
     # B55: an estimate of a nanosecond more is noise, and no tensor.
     "runtime_only_differs": [],
-    # B56: a name with the right letters is no look-up in a cache. (A log without metrics of its compile names the function
-    # by the start alone, which these logs call otherwise.)
+    # B56: a name with the right letters is no look-up in a cache. A log without metrics names the function by its start
+    # alone, which is another name in these logs.
     "cache_unknown_name_hit": [("code", "0/0", {(0,), (1,)})],
     # B58: other graphs under the same id.
     "graph_code_differs": [("graph", "0/0", {(0,), (1,)})],

@@ -256,6 +256,22 @@ def test_another_release(rank):
 
 @EXAMPLES
 @given(rank=ranks, compile_id=compiles)
+def test_the_odd_rank_stands_alone_in_every_table(rank, compile_id):
+    text = written(other_shape(rank_records(rank), compile_id))
+    with tempfile.TemporaryDirectory() as folder:
+        trace = fasttl.load(job(Path(folder) / "job", RANKS, {rank: text}))
+        groups = dict(trace.ranks.select("rank", "group").rows())
+        assert groups == {other: int(other == rank) for other in range(RANKS)}
+        differs = {row["aspect"]: row["verdict"] for row in trace.diagnostics.to_dicts()}
+        assert differs["inputs"] == "differs"
+        assert differs["compiles"] == differs["code"] == differs["collectives"] == "same"
+        [said] = trace.findings.filter(kind="ranks that differ").to_dicts()
+        assert said["ranks"] == [rank]
+        assert compile_id in said["sentence"]
+
+
+@EXAMPLES
+@given(rank=ranks, compile_id=compiles)
 def test_a_slow_compile_is_time_and_no_difference(rank, compile_id):
     text = written(slower(rank_records(rank), compile_id, SLOWER))
     with tempfile.TemporaryDirectory() as folder:
@@ -270,5 +286,5 @@ def test_a_slow_compile_is_time_and_no_difference(rank, compile_id):
         findings = trace.findings.to_dicts()
         # 30 s on top of a compile of over 10 s is not three times the median, so that it is no finding by itself.
         large = row["max_s"] >= 4 * row["median_s"]
-        said = [one for one in findings if rank in (one["ranks"] or []) and "skew" in str(one["kind"])]
+        said = [one for one in findings if rank in (one["ranks"] or []) and one["kind"] == "rank skew"]
         assert bool(said) == large, findings

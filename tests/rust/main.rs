@@ -20,6 +20,7 @@ mod input;
 mod probes;
 mod properties;
 mod provenance;
+mod rank_pages;
 mod rank_times;
 mod ranks;
 mod ranks_first;

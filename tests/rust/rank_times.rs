@@ -11,11 +11,11 @@ use crate::common::logs::{data, example, folder, loaded, record_at};
 use crate::common::rank_logs::{RankLog, written};
 
 /// 2026-11-29, in microseconds since 1970.
-const DAY: i64 = 1_795_910_400_000_000;
+const DAY: f64 = 1_795_910_400_000_000.0;
 
 /// A log of a rank whose clock goes on with what is logged.
 #[derive(Clone)]
-struct Rank {
+struct TimedLog {
     rank: i32,
     bytes: Vec<u8>,
     /// Seconds of the day.
@@ -27,7 +27,7 @@ fn ids(id: &str) -> String {
     format!("\"frame_id\": {frame}, \"frame_compile_id\": {compile}, \"attempt\": 0")
 }
 
-impl Rank {
+impl TimedLog {
     fn new(rank: i32) -> Self {
         Self { rank, bytes: Vec::new(), now: 100.0 }
     }
@@ -41,7 +41,7 @@ impl Rank {
     }
 
     fn event(self, ph: &str, name: &str, id: &str) -> Self {
-        let ts = DAY as f64 + self.now * 1e6;
+        let ts = DAY + self.now * 1e6;
         let event = format!("{{\"name\": \"{name}\", \"ts\": {ts:.1}, \"args\": {{}}, \"ph\": \"{ph}\"}}");
         self.add("\"chromium_event\": {}", id, Some(&event))
     }
@@ -74,7 +74,7 @@ impl Rank {
     }
 }
 
-fn job(ranks: &[Rank]) -> (TempDir, Trace) {
+fn job(ranks: &[TimedLog]) -> (TempDir, Trace) {
     let name = |rank: i32| format!("dedicated_log_torch_trace_rank_{rank}_abcd{rank:04}.log");
     let named: Vec<(String, &[u8])> = ranks.iter().map(|of| (name(of.rank), of.bytes.as_slice())).collect();
     let files: Vec<(&str, &[u8])> = named.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
@@ -107,10 +107,10 @@ const SKEW: [&str; 9] =
     ["compile_id", "code_name", "ranks", "min_s", "median_s", "max_s", "max_rank", "start_spread_s", "waited_s"];
 
 /// Four ranks of three compiles, of which rank 2 takes so much longer for the second.
-fn slower(seconds: f64) -> Vec<Rank> {
+fn slower(seconds: f64) -> Vec<TimedLog> {
     let rank = |rank| {
         let more = if rank == 2 { seconds } else { 0.0 };
-        Rank::new(rank).compile("0/0", 0.5).compile("1/0", 2.0 + more).compile("2/0", 1.0)
+        TimedLog::new(rank).compile("0/0", 0.5).compile("1/0", 2.0 + more).compile("2/0", 1.0)
     };
     (0..4).map(rank).collect()
 }
@@ -163,7 +163,7 @@ fn a_little_slower_is_told_by_the_table_alone() {
 #[test]
 fn many_small_compiles_add_up() {
     let rank = |rank: i32| {
-        let mut of = Rank::new(rank);
+        let mut of = TimedLog::new(rank);
         for frame in 0..20 {
             let id = format!("{frame}/0");
             let (took, answer) = if rank == 1 { (4.0, "miss") } else { (0.1, "hit") };
@@ -181,8 +181,8 @@ fn many_small_compiles_add_up() {
 
 #[test]
 fn a_killed_rank_is_told_with_its_last_step() {
-    let killed = Rank::new(1).compile("0/0", 1.0).begin("1/0").event("B", "inductor_compile", "1/0");
-    let whole = Rank::new(0).compile("0/0", 1.0).compile("1/0", 2.0).wait(338.0).compile("2/0", 0.1);
+    let killed = TimedLog::new(1).compile("0/0", 1.0).begin("1/0").event("B", "inductor_compile", "1/0");
+    let whole = TimedLog::new(0).compile("0/0", 1.0).compile("1/0", 2.0).wait(338.0).compile("2/0", 0.1);
     let (_logs, trace) = job(&[whole, killed]);
     assert_eq!(
         said(&trace, "unfinished compiles").join("\n"),
@@ -198,9 +198,9 @@ fn a_killed_rank_is_told_with_its_last_step() {
 
 #[test]
 fn a_log_that_is_cut_early_is_told() {
-    let mut cut = Rank::new(1).compile("0/0", 1.0).artifact("0/0", "late", "text of an artifact");
+    let mut cut = TimedLog::new(1).compile("0/0", 1.0).artifact("0/0", "late", "text of an artifact");
     cut.bytes.truncate(cut.bytes.len() - 9);
-    let whole = Rank::new(0).compile("0/0", 1.0).wait(338.0).compile("1/0", 0.1);
+    let whole = TimedLog::new(0).compile("0/0", 1.0).wait(338.0).compile("1/0", 0.1);
     let (_logs, trace) = job(&[whole, cut]);
     assert_eq!(
         said(&trace, "early ends").join("\n"),
@@ -212,7 +212,7 @@ fn a_log_that_is_cut_early_is_told() {
 
 #[test]
 fn ranks_without_a_log_are_missing() {
-    let rank = |rank| Rank::new(rank).compile("0/0", 0.5);
+    let rank = |rank| TimedLog::new(rank).compile("0/0", 0.5);
     let (_logs, trace) = job(&[rank(0), rank(1), rank(4)]);
     let columns = ["rank", "file", "state", "why", "group", "compiles", "waiting_s"];
     assert_eq!(
@@ -227,10 +227,11 @@ fn ranks_without_a_log_are_missing() {
 #[test]
 fn the_world_size_tells_of_more_ranks() {
     let size = |size: &str| {
-        let told = |rank: Rank| {
+        let told = |rank: TimedLog| {
             rank.artifact("0/0", "fx_collectives_analytical_estimation", &format!("# World size: {size}\na,b"))
         };
-        let (_logs, trace) = job(&[told(Rank::new(0).compile("0/0", 0.5)), told(Rank::new(1).compile("0/0", 0.5))]);
+        let (_logs, trace) =
+            job(&[told(TimedLog::new(0).compile("0/0", 0.5)), told(TimedLog::new(1).compile("0/0", 0.5))]);
         (table(&trace, "ranks").unwrap().batch.num_rows(), said(&trace, "missing ranks"))
     };
     assert_eq!(size("4"), (4, vec!["2 of the 4 ranks have no log: ranks 2, 3.".to_owned()]));
@@ -256,7 +257,7 @@ fn a_rank_that_differs_is_one_finding() {
 fn a_cold_cache_that_makes_a_rank_slow_is_told_with_it() {
     let of = |rank: i32| {
         let (answer, took) = if rank == 3 { ("miss", 31.0) } else { ("hit", 1.0) };
-        Rank::new(rank).begin("0/0").artifact("0/0", &format!("fx_graph_cache_{answer}"), "{}").rest("0/0", took)
+        TimedLog::new(rank).begin("0/0").artifact("0/0", &format!("fx_graph_cache_{answer}"), "{}").rest("0/0", took)
     };
     let (_logs, trace) = job(&[of(0), of(1), of(2), of(3)]);
     assert_eq!(said(&trace, "ranks that differ"), [""; 0]);

@@ -85,7 +85,8 @@ fn b55_estimates_are_no_tensors() {
     assert_eq!(verdict(&trace, "tensors"), "same");
     // 100 ns and 101 ns: estimates come from measurements, and are not the same to the digit.
     assert_eq!(verdict(&trace, "runtimes"), "same");
-    let (_dir, trace) = job(3, |log| log.clone().runtime(["100", "101", "200"][log.rank as usize], "[4]"));
+    let (_dir, trace) =
+        job(3, |log| log.clone().runtime(["100", "101", "200"][usize::try_from(log.rank).unwrap()], "[4]"));
     assert_eq!(verdict(&trace, "tensors"), "same");
     let found = said(&trace, "runtimes");
     assert!(found.starts_with("differs: 0/0: 100 ns on ranks 0, 1, 200 ns on rank 2"), "{found}");

@@ -81,13 +81,16 @@ fn a_tail_that_is_missing_is_one_difference() {
         differences(&trace, "compiles"),
         ["2/0, and 3 more after it: [compiled, f at b.py:3; not compiled] [[0; 2; 3]; [1]]"]
     );
-    // A rank that goes on alone has a difference for each compile, each with its own reason.
+    // A rank that goes on alone is one, too.
     let log = |rank: i32| {
         let count = if rank == 1 { 4 } else { 2 };
         (0..count).fold(RankLog::new(rank), |log, frame| log.compile(frame, "f"))
     };
     let (_dir, trace) = written((0..3).map(log));
-    assert_eq!(differences(&trace, "compiles").len(), 2);
+    assert_eq!(
+        differences(&trace, "compiles"),
+        ["2/0, and 1 more after it: [not compiled; compiled, f at b.py:3] [[0; 2]; [1]]"]
+    );
 }
 
 #[test]
@@ -136,12 +139,14 @@ fn the_earliest_of_several_differences_is_the_cause() {
         [
             "inputs 0/0, inputs: -".to_owned(),
             format!("guards 0/0, guards: {input}"),
-            format!("graph 0/0, dynamo graph, node 2: {input}"),
+            format!("graph 0/0, dynamo graph, statement 2: {input}"),
         ]
     );
     assert_eq!(
         differences(&trace, "graph"),
-        ["0/0, dynamo graph, node 2: [y = x.sin() (of 1 node); y = x.cos() (of 1 node)] [[0; 2]; [1]]"]
+        [
+            "0/0, dynamo graph, statement 2: [y = x.sin() (a graph of 1 node); y = x.cos() (a graph of 1 node)] [[0; 2]; [1]]"
+        ]
     );
 }
 

@@ -138,7 +138,8 @@ fn folders_of(out: &Path) -> Vec<String> {
     let entries = fs::read_dir(out).unwrap().map(|entry| entry.unwrap());
     let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
     let mut names: Vec<String> = folders.map(|entry| entry.file_name().into_string().unwrap()).collect();
-    names.retain(|name| name != "fasttl");
+    // Those of the job itself.
+    names.retain(|name| name != "fasttl" && name != "diff");
     names.sort();
     names
 }

@@ -137,10 +137,9 @@ class RankReport(NamedTuple):
                 f"; others likely waited {row['waited_s']:.1f} s, together" if (row["waited_s"] or 0) >= APART else ""
             )
             code = _short(row["code_name"] or "a frame without a name")
-            yield (
-                f"  {row['compile_id']} {code}: rank {row['max_rank']} took {row['max_s']:.1f} s, "
-                f"the median is {row['median_s']:.1f} s{waited}"
-            )
+            slow = row["slow_ranks"] or [row["max_rank"]]
+            took = f"{_ranks(slow)} took {'up to ' if len(slow) > 1 else ''}{row['max_s']:.1f} s"
+            yield f"  {row['compile_id']} {code}: {took}, the median is {row['median_s']:.1f} s{waited}"
         yield from _more(self.skew.height)
 
     def _last(self) -> Iterator[str]:

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compiles::Compile;
 use super::lines::{Budget, Run, compare};
@@ -41,11 +41,15 @@ pub(in crate::analysis) fn in_order(a: usize, b: usize) -> Vec<Matched> {
 /// Matches the compiles of two logs; those of the first in their order, then what is left of the second.
 pub(in crate::analysis) fn align(a: &[Compile], b: &[Compile], budget: &Budget) -> Vec<Matched> {
     let (a, b): (Vec<Known<'_>>, Vec<Known<'_>>) = (a.iter().map(known).collect(), b.iter().map(known).collect());
-    align_known(&a, &b, budget)
+    align_known((&a, &b), |_| true, budget)
 }
 
-/// The same of what compiles are known by.
-pub(in crate::analysis) fn align_known(a: &[Known<'_>], b: &[Known<'_>], budget: &Budget) -> Vec<Matched> {
+/// The same of what compiles are known by. `may_be_other` says which of the first may stand beside another function.
+pub(in crate::analysis) fn align_known(
+    (a, b): (&[Known<'_>], &[Known<'_>]),
+    may_be_other: impl Fn(usize) -> bool,
+    budget: &Budget,
+) -> Vec<Matched> {
     let mut open = Open { a, b, to_b: vec![None; a.len()], taken: vec![false; b.len()] };
     let same_graph = |a: &Known<'_>, b: &Known<'_>| a.same_code(b) && a.graph == b.graph;
     open.by_key(|it| it.graph.map(|_| (it.generation, it.id)), same_graph);
@@ -53,12 +57,17 @@ pub(in crate::analysis) fn align_known(a: &[Known<'_>], b: &[Known<'_>], budget:
     open.by_key(|it| Some((it.generation, it.id)), Known::same_code);
     // What has no name is no code: it is like nothing else.
     open.in_sequence(budget, |it| it.name.map(|name| (it.file, name, it.line, it.id.frame_compile_id)));
+    // What is left is looked for between the same neighbours.
+    let any = |_| true;
     let compile = |it: &Known<'_>| it.id.frame_compile_id;
-    open.by_key(|it| Some((it.file?.to_owned(), it.name?.to_owned(), it.line, compile(it))), |_, _| true);
-    open.by_key(|it| Some((it.file?.to_owned(), without_line(it.name?).to_owned(), compile(it))), |_, _| true);
-    open.by_key(|it| Some((it.file?.to_owned(), without_line(it.name?).to_owned())), |_, _| true);
+    open.in_gaps(|it| Some((it.file?, it.name?, it.line, compile(it))), any);
+    open.in_gaps(|it| Some((it.file?, without_line(it.name?), compile(it))), any);
+    open.in_gaps(|it| Some((it.file?, without_line(it.name?))), any);
     // Another function of the same program, at the same place of its order.
-    open.by_key(|it| Some((it.file?.to_owned(), it.generation, it.id)), |_, _| true);
+    open.in_gaps(|it| Some((it.file?, it.generation, it.id)), may_be_other);
+    // What was moved.
+    open.by_key(|it| Some((it.file?, it.name?, it.line, compile(it))), |_, _| true);
+    open.by_key(|it| Some((it.file?, without_line(it.name?), compile(it))), |_, _| true);
     let mut pairs: Vec<Matched> = open.to_b.iter().enumerate().map(|(at, of_b)| (Some(at), *of_b)).collect();
     pairs.extend(open.taken.iter().enumerate().filter(|(_, taken)| !**taken).map(|(at, _)| (None, Some(at))));
     pairs
@@ -140,13 +149,44 @@ impl<'c> Open<'_, 'c> {
         }
     }
 
+    /// For each compile of either side the numbers, on the second, of those that are joined before and behind it.
+    fn neighbours(&self) -> (Vec<Gap>, Vec<Gap>) {
+        let joined_b: Vec<Option<usize>> =
+            self.taken.iter().enumerate().map(|(at, taken)| Some(at).filter(|_| *taken)).collect();
+        (gaps(&self.to_b), gaps(&joined_b))
+    }
+
+    /// Joins those of equal keys that stand between the same neighbours, the n-th with the n-th.
+    fn in_gaps<K: Eq + std::hash::Hash>(&mut self, key: impl Fn(&Known<'c>) -> Option<K>, may: impl Fn(usize) -> bool) {
+        let (gaps_a, gaps_b) = self.neighbours();
+        let mut waiting: FxHashMap<(Gap, K), VecDeque<usize>> = FxHashMap::default();
+        for at in self.free_b() {
+            if let (Some(key), Some(gap)) = (self.b.get(at).and_then(&key), gaps_b.get(at)) {
+                waiting.entry((*gap, key)).or_default().push_back(at);
+            }
+        }
+        for at in self.free_a().into_iter().filter(|at| may(*at)) {
+            let of_a = self.a.get(at).and_then(&key).zip(gaps_a.get(at));
+            let found = of_a.and_then(|(key, gap)| waiting.get_mut(&(*gap, key)));
+            if let Some(of_b) = found.and_then(VecDeque::pop_front) {
+                self.join(at, of_b);
+            }
+        }
+    }
+
     /// Joins those of equal keys that stand in the same order on both sides.
     fn in_sequence<K: Eq + std::hash::Hash>(&mut self, budget: &Budget, key: impl Fn(&Known<'c>) -> Option<K>) {
-        // What has no key is not looked at, so that it parts nothing.
-        let keyed = |all: &[Known<'c>], free: Vec<usize>| -> (Vec<usize>, Vec<K>) {
-            free.into_iter().filter_map(|at| Some((at, key(all.get(at)?)?))).unzip()
+        // What has no key is not looked at, nor what is on one side only: it parts nothing, and takes no time.
+        let keyed = |all: &[Known<'c>], free: Vec<usize>| -> Vec<(usize, K)> {
+            free.into_iter().filter_map(|at| Some((at, key(all.get(at)?)?))).collect()
         };
-        let ((a, keys_a), (b, keys_b)) = (keyed(self.a, self.free_a()), keyed(self.b, self.free_b()));
+        let (a, b) = (keyed(self.a, self.free_a()), keyed(self.b, self.free_b()));
+        let of_a: FxHashSet<&K> = a.iter().map(|(_, key)| key).collect();
+        let of_b: FxHashSet<&K> = b.iter().map(|(_, key)| key).collect();
+        let (a, keys_a): (Vec<usize>, Vec<&K>) =
+            a.iter().filter(|(_, key)| of_b.contains(key)).map(|(at, key)| (*at, key)).unzip();
+        let (b, keys_b): (Vec<usize>, Vec<&K>) =
+            b.iter().filter(|(_, key)| of_a.contains(key)).map(|(at, key)| (*at, key)).unzip();
         let Ok(runs) = compare(&keys_a, &keys_b, budget) else { return };
         for run in runs {
             if let Run::Same(of_a, of_b) = run {
@@ -156,4 +196,23 @@ impl<'c> Open<'_, 'c> {
             }
         }
     }
+}
+
+/// What stands before and behind a place.
+type Gap = (Option<usize>, Option<usize>);
+
+/// Of each place the nearest value before it and behind it.
+fn gaps(values: &[Option<usize>]) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::with_capacity(values.len());
+    let mut last = None;
+    for value in values {
+        gaps.push((last, None));
+        last = value.or(last);
+    }
+    let mut next = None;
+    for (gap, value) in gaps.iter_mut().zip(values).rev() {
+        gap.1 = next;
+        next = value.or(next);
+    }
+    gaps
 }

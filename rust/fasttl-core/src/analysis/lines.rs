@@ -21,7 +21,7 @@ pub(in crate::analysis) struct Budget {
 
 /// A stretch of both sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum Run {
+pub(crate) enum Run {
     /// Equal items.
     Same(Range<usize>, Range<usize>),
     /// Items of the first in place of items of the second; one of both may be empty.

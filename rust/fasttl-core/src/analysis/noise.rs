@@ -51,7 +51,7 @@ fn word_of(name: &str, out: &mut String) {
     out.push_str(&parts.join("."));
 }
 
-fn is_word(c: char) -> bool {
+pub(in crate::analysis) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

@@ -24,9 +24,14 @@ pub(super) fn settings(text: &[u8]) -> Option<BTreeMap<String, Value>> {
     Some(members.into_iter().collect())
 }
 
-/// Whether a value is a folder or a file.
+/// Whether a value is a folder or a file, or a list or an object of nothing else.
 pub(super) fn is_path(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| text.starts_with('/'))
+    match value {
+        Value::String(text) => text.starts_with('/') || text.contains("://"),
+        Value::Array(all) => all.iter().any(is_path) && all.iter().all(|value| value.is_null() || is_path(value)),
+        Value::Object(all) => all.values().any(is_path) && all.values().all(|value| value.is_null() || is_path(value)),
+        _ => false,
+    }
 }
 
 /// MD5 of the settings but for paths; of the text where it is no JSON object.

@@ -93,7 +93,8 @@ pub(super) fn sentence(meta: &[u8], kind: KindId) -> Option<String> {
     for part in [it.symbol, it.expr].into_iter().flatten() {
         text += &format!(" {part}");
     }
-    if let Some(value) = it.value {
+    // What a new symbol stands for at first is a hint: the code serves other values, too.
+    if let Some(value) = it.value.filter(|_| !kind.is(Kind::CreateSymbol)) {
         text += &format!(" = {value}");
     }
     if let Some(range) = it.range {
@@ -103,6 +104,11 @@ pub(super) fn sentence(meta: &[u8], kind: KindId) -> Option<String> {
         text += &format!(" of {}", sources.join(", "));
     }
     Some(text)
+}
+
+/// What the symbol that a record creates stands for, such as `L['x'].size()[0]`.
+pub(super) fn source(meta: &[u8]) -> Option<String> {
+    json::member(meta, b"source").and_then(json::unescape)
 }
 
 /// Whether a record is about symbolic sizes.

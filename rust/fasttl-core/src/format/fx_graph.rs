@@ -484,7 +484,7 @@ mod tests {
     fn process_groups_are_numbered_by_their_first_use() {
         let graph = |a: &str, b: &str| {
             let text = format!(
-                "def forward(self, x):\n    y = torch.ops._c10d_functional.all_reduce(x, 'sum', '{a}')\n    z = torch.ops._c10d_functional.all_gather_into_tensor(y, 4, \"{b}\")\n    return (z,)"
+                "def forward(self, x):\n    y = torch.ops._c10d_functional.all_reduce(x, 'sum', '{a}')\n    z = torch.ops._c10d_functional.all_gather_into_tensor(y, 4, '{b}')\n    return (z,)"
             );
             parse(text.as_bytes()).unwrap().shape
         };

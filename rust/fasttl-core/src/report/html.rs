@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-const TEMPLATES: [(&str, &str); 24] = [
+const TEMPLATES: [(&str, &str); 29] = [
     ("_agreement.html", include_str!("templates/_agreement.html")),
+    ("_divergence.html", include_str!("templates/_divergence.html")),
     ("_findings.html", include_str!("templates/_findings.html")),
     ("_compiles.html", include_str!("templates/_compiles.html")),
     ("_directory.html", include_str!("templates/_directory.html")),
@@ -19,11 +20,14 @@ const TEMPLATES: [(&str, &str); 24] = [
     ("_names.html", include_str!("templates/_names.html")),
     ("_phases.html", include_str!("templates/_phases.html")),
     ("_problems.html", include_str!("templates/_problems.html")),
+    ("_rank_pictures.html", include_str!("templates/_rank_pictures.html")),
     ("_records.html", include_str!("templates/_records.html")),
     ("_shapes.html", include_str!("templates/_shapes.html")),
+    ("_strip.html", include_str!("templates/_strip.html")),
     ("_tree.html", include_str!("templates/_tree.html")),
     ("base.html", include_str!("templates/base.html")),
     ("code.html", include_str!("templates/code.html")),
+    ("diff.html", include_str!("templates/diff.html")),
     ("export.html", include_str!("templates/export.html")),
     ("failures.html", include_str!("templates/failures.html")),
     ("guards.html", include_str!("templates/guards.html")),
@@ -32,6 +36,7 @@ const TEMPLATES: [(&str, &str); 24] = [
     ("other_records.html", include_str!("templates/other_records.html")),
     ("provenance.html", include_str!("templates/provenance.html")),
     ("rank.html", include_str!("templates/rank.html")),
+    ("ranks.html", include_str!("templates/ranks.html")),
     ("symbolic_guard.html", include_str!("templates/symbolic_guard.html")),
     ("traces.html", include_str!("templates/traces.html")),
 ];

@@ -1,16 +1,12 @@
 //! What a job of several logs has beside their trees: the landing page and the files over all ranks.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use rustc_hash::FxHashMap;
-
 use super::comparison::{self, JobFiles};
+use super::evidence::Shown;
 use super::memory::needed;
 use super::names::RelPath;
-use super::pages::{self, Evidence, JobInput, RankRow};
+use super::pages::{self, DiffInput, JobInput, OverRanks, RankRow};
 use super::pieces::Pieces;
 use super::places::{Place, places};
-use super::plan::{Target, plan};
 use super::tree::Tree;
 use super::twins::Twins;
 use super::{Done, Staging, Writer, events};
@@ -18,15 +14,11 @@ use crate::analysis::findings::{Finding, Gathered, JobSeen, Seen, findings};
 use crate::analysis::ranks::{Comparison, Facts, Texts, compare};
 use crate::error::Result;
 use crate::job::few_at_once;
-use crate::tables::MetricRecords;
 use crate::trace::Log;
 
 /// In the timing events of a job the newest start of a rank has the rank as its process id; other logs count
 /// from here.
 const OTHER_PIDS: i64 = 1_000_000;
-
-/// Logs whose files are looked up as evidence.
-const EVIDENCE_LOGS: usize = 64;
 
 /// What the logs of a job share while they are written.
 pub(super) struct InJob {
@@ -84,7 +76,7 @@ impl Writer<'_> {
         let compared = || {
             let comparison = &compare(self.trace, &facts, self.job)?;
             let seen = Seen { gathered: &gathered, job: Some(JobSeen { trace: self.trace, comparison }) };
-            self.landing_page(root, &places, (&rows, comparison, &findings(&seen)), has)
+            self.landing_page(root, &places, (&rows, &facts), (comparison, &findings(&seen)), has)
         };
         let (page, joined) = rayon::join(compared, || {
             comparison::write_files(root, &shared.pieces, has)?;
@@ -99,60 +91,35 @@ impl Writer<'_> {
         &self,
         root: &Tree,
         places: &[Place],
-        (rows, found, findings): (&[RankRow<'_>], &Comparison, &[Finding]),
+        (rows, facts): (&[RankRow<'_>], &[Facts]),
+        (found, findings): (&Comparison, &[Finding]),
         files: JobFiles,
     ) -> Result<()> {
-        let evidence = self.evidence((found, findings), places)?;
+        let heading = places.first().and_then(|p| p.job.as_deref()).unwrap_or("job");
+        let header_html = self.options.header_html.as_str();
+        let pairs = pages::compared_pairs(found);
+        let records = pages::shown_evidence(found).chain(pages::linked_records(findings));
+        let Shown { evidence, texts } = self.shown(records, &pairs, places)?;
+        let diff = DiffInput { comparison: found, rows, evidence: &evidence, heading, header_html };
+        let compared = self.side_by_side(root, &diff, (&pairs, facts, &texts))?;
+        let over_ranks = OverRanks::new(found, rows, facts);
+        if over_ranks.is_several() {
+            let page = pages::ranks_page(self.pages, (&over_ranks, rows), heading, header_html)?;
+            root.write(&RelPath::fixed("ranks.html"), page.as_bytes())?;
+        }
         let input = JobInput {
             trace: self.trace,
-            heading: places.first().and_then(|p| p.job.as_deref()).unwrap_or("job"),
+            heading,
             rows,
             comparison: found,
+            over_ranks: &over_ranks,
+            compared: &compared,
             evidence: &evidence,
             findings,
             files,
             command: &self.options.command,
-            header_html: &self.options.header_html,
+            header_html,
         };
         root.write(&RelPath::fixed("index.html"), pages::job_page(self.pages, &input)?.as_bytes())
-    }
-
-    /// The addresses of the records that the landing page shows as evidence. Their logs are planned once more,
-    /// since the plans of hundreds of logs are not kept.
-    fn evidence(&self, (found, findings): (&Comparison, &[Finding]), places: &[Place]) -> Result<Evidence> {
-        let mut wanted: BTreeMap<usize, BTreeSet<Option<usize>>> = BTreeMap::new();
-        for (log, record) in pages::shown_evidence(found).chain(pages::linked_records(findings)) {
-            wanted.entry(log).or_default().insert(record);
-        }
-        let wanted: Vec<(usize, BTreeSet<Option<usize>>)> = wanted.into_iter().take(EVIDENCE_LOGS).collect();
-        let len = |at: &usize| self.trace.logs.get(*at).map_or(0, |log| log.index.len);
-        let sizes: Vec<u64> = wanted.iter().map(|(at, _)| needed(len(at))).collect();
-        let found = few_at_once(&sizes, self.memory.at_work, |nth| match wanted.get(nth) {
-            Some((at, records)) => self.evidence_of(*at, records, places),
-            None => Ok(Evidence::default()),
-        })?;
-        Ok(found.into_iter().flatten().collect())
-    }
-
-    fn evidence_of(&self, at: usize, records: &BTreeSet<Option<usize>>, places: &[Place]) -> Result<Evidence> {
-        let mut evidence = Evidence::default();
-        let (Some(log), Some(place)) = (self.trace.at_hand(at, self.job)?, places.get(at)) else { return Ok(evidence) };
-        let view = log.view()?;
-        let metrics = MetricRecords::new(&log.index, &view);
-        let plan = plan(&log, &view, &metrics, (self.options.code, self.options.mode), &[]);
-        let mut files: FxHashMap<usize, String> = FxHashMap::default();
-        for entry in plan.directory.iter().flat_map(|(_, entries)| entries) {
-            if let (true, Target::File(path)) = (records.contains(&Some(entry.record)), &entry.target) {
-                files.entry(entry.record).or_insert_with(|| path.href());
-            }
-        }
-        for record in records {
-            let found = record.and_then(|at| log.index.records.get(at));
-            let compile = found.map(|found| log.index.names.id(found).collapsed().label());
-            let anchor = || format!("index.html#{}", compile.as_deref().unwrap_or("compiles"));
-            let href = record.and_then(|at| files.remove(&at)).unwrap_or_else(anchor);
-            evidence.insert((at, *record), format!("{}/{href}", place.folder));
-        }
-        Ok(evidence)
     }
 }

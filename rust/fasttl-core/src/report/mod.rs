@@ -8,6 +8,7 @@ mod comparison;
 mod configs;
 mod directory;
 mod events;
+mod evidence;
 mod extras;
 mod html;
 mod job;

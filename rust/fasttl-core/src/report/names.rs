@@ -32,6 +32,11 @@ impl RelPath {
         Self(format!("{folder}/{stem}_{}.json", hash.get(..12).unwrap_or(&hash)))
     }
 
+    /// A page of several that are numbered from 1.
+    pub(crate) fn numbered(folder: &'static str, number: usize) -> Self {
+        Self(format!("{folder}/{number}.html"))
+    }
+
     /// The page that ties the graphs of a compile, whose files are in `folder`, to its code.
     pub(crate) fn provenance(folder: &str) -> Self {
         Self(part(&format!("provenance_tracking_{folder}")) + ".html")

@@ -36,10 +36,10 @@ describe("colours", () => {
   });
 
   it.each([["light", light], ["dark", dark]] as const)("of text reach 4.5 to 1 on each ground: %s", (_, set) => {
-    const inks = [...set.keys()].filter((name) => !/^(bg|panel|line|mark|ph-.*)$/.test(name));
+    const inks = [...set.keys()].filter((name) => !/^(bg|panel|line|mark|gone|came|ph-.*)$/.test(name));
     expect(inks.length).toBe(14);
     for (const ink of inks) {
-      for (const ground of ["bg", "panel", "mark"]) {
+      for (const ground of ["bg", "panel", "mark", "gone", "came"]) {
         expect(contrast(set.get(ink) ?? "", set.get(ground) ?? ""), `${ink} on ${ground}`).toBeGreaterThanOrEqual(4.5);
       }
     }

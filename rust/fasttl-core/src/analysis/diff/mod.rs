@@ -11,11 +11,13 @@ mod config;
 mod graphs;
 mod guards;
 mod phases;
+pub(crate) mod reading;
 mod reasons;
 mod selector;
 mod sheet;
 mod side;
 mod tables;
+pub(crate) mod texts;
 
 use std::time::Duration;
 

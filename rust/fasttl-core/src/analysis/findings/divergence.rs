@@ -4,6 +4,7 @@
 //! slow since its cache was cold, as a slow rank: one cause has one finding.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -38,6 +39,8 @@ struct Chain<'a> {
     odd: Vec<i32>,
     first: &'a Difference,
     later: Vec<&'a Difference>,
+    /// Ranks that are odd only at later ones.
+    joined: Vec<i32>,
 }
 
 fn find(seen: &Seen<'_>) -> Vec<Finding> {
@@ -47,18 +50,25 @@ fn find(seen: &Seen<'_>) -> Vec<Finding> {
     for difference in &job.comparison.differences {
         let odd = difference.odd_ranks();
         let known = odd.iter().find_map(|rank| of_rank.get(rank)).copied();
-        match known.and_then(|at| chains.get_mut(at)) {
-            Some(chain) => chain.later.push(difference),
-            None => {
-                for rank in &odd {
-                    of_rank.insert(*rank, chains.len());
+        if let Some((at, chain)) = known.and_then(|at| Some((at, chains.get_mut(at)?))) {
+            chain.later.push(difference);
+            // Ranks that part here for the first time are of this chain from now on.
+            for rank in odd {
+                if let Entry::Vacant(place) = of_rank.entry(rank) {
+                    place.insert(at);
+                    chain.joined.push(rank);
                 }
-                chains.push(Chain { odd, first: difference, later: Vec::new() });
             }
+            continue;
         }
+        for rank in &odd {
+            of_rank.insert(*rank, chains.len());
+        }
+        chains.push(Chain { odd, first: difference, later: Vec::new(), joined: Vec::new() });
     }
     let failures = by_id(seen);
-    chains.retain(|chain| !is_told_as_failure(&failures, chain.first) && !is_told_as_slow(job, chain));
+    let is_told = |chain: &Chain<'_>| is_told_as_failure(&failures, chain.first) || is_told_as_slow(job, chain);
+    chains.retain(|chain| !chain.joined.is_empty() || !is_told(chain));
     let rest = chains.len().saturating_sub(TOLD);
     let mut found: Vec<Finding> = chains.iter().take(TOLD).map(|chain| finding(job, chain)).collect();
     if let Some(last) = found.last_mut().filter(|_| rest > 0) {
@@ -108,7 +118,7 @@ const fn can_hang(aspect: Aspect) -> bool {
 }
 
 fn finding(job: JobSeen<'_>, chain: &Chain<'_>) -> Finding {
-    let Chain { odd, first, later } = chain;
+    let Chain { odd, first, later, joined } = chain;
     let all = || std::iter::once(first).chain(later);
     let hangs = all().any(|difference| can_hang(difference.aspect));
     let is_harmless = all().all(|difference| matches!(difference.aspect, Aspect::Cache | Aspect::Runtimes));
@@ -120,7 +130,9 @@ fn finding(job: JobSeen<'_>, chain: &Chain<'_>) -> Finding {
         }
     }
     let rows: Vec<Shown> = first.groups.iter().take(ROWS).map(|group| evidence(job, group.evidence)).collect();
-    let mut spread = job.spread(odd, ids);
+    let mut ranks: Vec<i32> = odd.iter().chain(joined).copied().collect();
+    ranks.sort_unstable();
+    let mut spread = job.spread(&ranks, ids);
     spread.files.extend(rows.iter().filter_map(|row| i32::try_from(row.file).ok()));
     spread.files.sort_unstable();
     spread.files.dedup();
@@ -146,10 +158,12 @@ fn evidence(job: JobSeen<'_>, (log, record): (usize, Option<usize>)) -> Shown {
     }
 }
 
-fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
+fn sentence(Chain { odd, first, later, joined }: &Chain<'_>, hangs: bool) -> String {
     let verb = if odd.len() == 1 { "differs" } else { "differ" };
     let mut sentence = format!("{} {verb} first at {}", capital(&rank_list(odd)), short(&first.place));
-    if !first.place.contains(first.aspect.name()) {
+    // Places mostly say it in words of their own: "collective 3", "order".
+    let word = first.aspect.name().rsplit(' ').next().unwrap_or_default().trim_end_matches('s');
+    if !first.place.contains(word) {
         sentence += &format!(" ({})", first.aspect.name());
     }
     sentence.push('.');
@@ -178,6 +192,12 @@ fn sentence(Chain { odd, first, later }: &Chain<'_>, hangs: bool) -> String {
             told.push("…".to_owned());
         }
         sentence += &format!(" {} after that: {}.", count(later.len() as u64, "more difference"), told.join(", "));
+    }
+    if !joined.is_empty() {
+        let mut joined = joined.clone();
+        joined.sort_unstable();
+        let verb = if joined.len() == 1 { "differs" } else { "differ" };
+        sentence += &format!(" There {} {verb}, too.", rank_list(&joined));
     }
     if hangs {
         sentence += " Ranks that do not call the same collectives in the same order wait for each other for ever.";

@@ -22,7 +22,7 @@ mod words;
 
 pub(crate) use gathered::Gathered;
 pub(super) use table::FINDINGS;
-pub(crate) use words::{failure_words, first_words};
+pub(crate) use words::{failure_words, first_words, without_temporary};
 
 use std::collections::BTreeMap;
 

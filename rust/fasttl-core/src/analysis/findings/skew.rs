@@ -82,7 +82,7 @@ fn finding(job: JobSeen<'_>, ranks: &[i32], skews: &[&Skew]) -> Finding {
             seconds(median)
         );
         if let Some(waited) = worst.waited_s.filter(|waited| *waited >= WAITED_S) {
-            let others = u64::from(worst.ranks).saturating_sub(1);
+            let others = u64::from(worst.ranks).saturating_sub(worst.stragglers.len() as u64);
             sentence += &format!(
                 " {} done before that, {} in all, and likely waited.",
                 if others == 1 { "The other rank was".to_owned() } else { format!("The {others} other ranks were") },

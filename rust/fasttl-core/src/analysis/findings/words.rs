@@ -107,7 +107,7 @@ pub(super) fn ends(text: &str) -> String {
 }
 
 /// A text without the names that Python gives temporary files and folders, such as `tmpsodhu1ka`.
-pub(super) fn without_temporary(text: &str) -> String {
+pub(crate) fn without_temporary(text: &str) -> String {
     const LETTERS: usize = 8;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -6,6 +6,7 @@ use super::compiles::{NOT_COMPILED, label};
 use super::earlier::Earlier;
 use super::facts::{CompileFact, Value};
 use super::lineup::Lineup;
+use super::row::ends;
 use super::{Aspect, Member};
 use crate::error::Result;
 use crate::format::recompile_reason::{self, Reason};
@@ -26,6 +27,8 @@ struct Search<'a> {
     trace: &'a Trace,
     members: &'a [Member<'a>],
     lineup: &'a Lineup,
+    /// The last row of each member.
+    ends: Vec<Option<usize>>,
     job: &'a Job,
 }
 
@@ -36,7 +39,7 @@ pub(super) fn find(
     differences: &mut [Difference],
     job: &Job,
 ) -> Result<()> {
-    let search = Search { trace, members, lineup, job };
+    let search = Search { trace, members, lineup, ends: ends(lineup, members.len()), job };
     let mut earlier = Earlier::default();
     let mut read = 0;
     for at in 0..differences.len() {
@@ -75,7 +78,7 @@ impl<'a> Search<'a> {
 
     /// When the first of the odd ranks began the compile; of the others, where no odd rank has it.
     fn time(&self, difference: &Difference) -> Option<i64> {
-        let start = |rank: &i32| self.compile(difference.row, *rank)?.1.start_us();
+        let start = |rank: &i32| self.compile(difference.row, *rank)?.1.time().start_us;
         let of = |ranks: &[i32]| ranks.iter().filter_map(start).min();
         of(&difference.odd_ranks()).or_else(|| difference.groups.first().and_then(|group| of(&group.ranks)))
     }
@@ -90,7 +93,10 @@ impl<'a> Search<'a> {
         let lacks = difference.groups.iter().find(|group| group.value == NOT_COMPILED);
         let has = difference.groups.iter().find(|group| group.value != NOT_COMPILED);
         let (Some(lacks), Some(has)) = (lacks, has) else { return Ok(None) };
-        if let Some((at, failed, group)) = earlier.failure(&lacks.ranks, before) {
+        if let Some((at, failed, group)) = earlier.failure(&lacks.ranks, before).filter(|(_, failed, _)| {
+            // What came after it went well.
+            lacks.ranks.iter().all(|rank| self.last_row(*rank) == failed.row)
+        }) {
             let id = failed.key.map(label).unwrap_or_default();
             let why = group.value.trim_start_matches("failed: ");
             return Ok(Some((format!("{} failed to compile {id} before: {why}", rank_list(&lacks.ranks)), Some(at))));
@@ -98,9 +104,15 @@ impl<'a> Search<'a> {
         let first = has.ranks.first().and_then(|rank| self.compile(difference.row, *rank));
         let Some((member, compile)) = first else { return Ok(None) };
         if read && let Some(reason) = self.recompile_reason(member, compile)? {
-            return Ok(Some((format!("{} recompiled, since {reason}", rank_list(&has.ranks)), None)));
+            let (alike, others) = self.with_profile_of(difference.row, &has.ranks);
+            let others = if others > 0 {
+                format!("; {others} more recompiled it, maybe for other reasons")
+            } else {
+                String::new()
+            };
+            return Ok(Some((format!("{} recompiled, since {reason}{others}", rank_list(&alike)), None)));
         }
-        if let Some(words) = resumed(compile, &has.ranks, (earlier, before)) {
+        if let Some(words) = self.resumed(compile, &has.ranks, (earlier, before)) {
             return Ok(Some(words));
         }
         Ok(self.ended(difference, &lacks.ranks, &has.ranks).map(|words| (words, None)))
@@ -128,13 +140,12 @@ impl<'a> Search<'a> {
     fn ended(&self, difference: &Difference, lacks: &[i32], has: &[i32]) -> Option<String> {
         let row = difference.row?;
         let ended = |rank: &i32| {
-            let (at, member) = self.member(*rank)?;
-            let later = self.lineup.rows.get(row..)?.iter().any(|row| row.of.get(at).copied().flatten().is_some());
-            (!later).then_some(member.facts.time.last_us)
+            let (_, member) = self.member(*rank)?;
+            (self.last_row(*rank) < Some(row)).then_some(member.facts.time.last_us)
         };
         let ends: Option<Vec<Option<i64>>> = lacks.iter().map(ended).collect();
         let last = ends?.into_iter().flatten().max();
-        let start = has.iter().filter_map(|rank| self.compile(difference.row, *rank)?.1.start_us()).min();
+        let start = has.iter().filter_map(|rank| self.compile(difference.row, *rank)?.1.time().start_us).min();
         let ends = if lacks.len() == 1 { "log ends" } else { "logs end" };
         match (last, start) {
             (Some(last), Some(start)) if last < start => {
@@ -148,6 +159,48 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// That a function is the rest of one whose graph broke, and where.
+    fn resumed(
+        &self,
+        compile: &CompileFact,
+        ranks: &[i32],
+        (earlier, before): (&Earlier, &[Difference]),
+    ) -> Option<Cause> {
+        let name = compile.profile.name.as_deref()?;
+        let rest = name.strip_prefix("torch_dynamo_resume_in_")?;
+        let (function, line) = rest.rsplit_once("_at_").unwrap_or((rest, "?"));
+        let first = *ranks.first()?;
+        let is_it = |d: &Difference| {
+            let broken = self.compile(d.row, first).and_then(|(_, compile)| compile.profile.name.as_deref());
+            broken.is_some_and(|broken| broken == function || broken == name)
+        };
+        let broke = earlier.graph_break(ranks, before, is_it);
+        let words = broke.map_or(String::new(), |(_, d, group)| {
+            format!(" ({}: {})", d.key.map(label).unwrap_or_default(), group.value)
+        });
+        let ranks = rank_list(ranks);
+        let text = format!("it is the rest of {function}, whose graph breaks at line {line} on {ranks}{words}");
+        Some((text, broke.map(|(at, ..)| at)))
+    }
+
+    /// The last row that a rank has.
+    fn last_row(&self, rank: i32) -> Option<usize> {
+        let (at, _) = self.member(rank)?;
+        self.ends.get(at).copied().flatten()
+    }
+
+    /// Of these ranks those whose compile says the same as that of the first, and how many others there are.
+    fn with_profile_of(&self, row: Option<usize>, ranks: &[i32]) -> (Vec<i32>, usize) {
+        let reasons = |rank: i32| {
+            let (member, compile) = self.compile(row, rank)?;
+            member.facts.said(compile).find(|(_, said)| said.aspect == Aspect::Recompiles).map(|(_, said)| &said.value)
+        };
+        let first = ranks.first().and_then(|rank| reasons(*rank));
+        let alike: Vec<i32> = ranks.iter().copied().filter(|rank| reasons(*rank) == first).collect();
+        let others = ranks.len() - alike.len();
+        (alike, others)
+    }
+
     /// Where the only difference is what a cache answered: which rank had filled it.
     fn first_filler(&self, difference: &Difference) -> Option<String> {
         if difference.aspect != Aspect::Cache {
@@ -156,7 +209,7 @@ impl<'a> Search<'a> {
         let of = |state: &str| difference.groups.iter().find(|group| group.value == state);
         let (miss, hit) = (of("miss")?, of("hit")?);
         let times = |ranks: &[i32]| -> Vec<_> {
-            ranks.iter().filter_map(|rank| Some(self.compile(difference.row, *rank)?.1.time)).collect()
+            ranks.iter().filter_map(|rank| Some(self.compile(difference.row, *rank)?.1.time())).collect()
         };
         let filled = times(&miss.ranks).iter().filter_map(|time| time.first_end_us.or(time.end_us)).min()?;
         let found = times(&hit.ranks).iter().filter_map(|time| time.end_us).min()?;
@@ -196,19 +249,6 @@ const fn words(aspect: Aspect) -> &'static str {
         Aspect::Runtimes => "the estimates differ",
         Aspect::ExecOrder => "the graphs ran in another order",
     }
-}
-
-/// That a function is the rest of one whose graph broke, and where.
-fn resumed(compile: &CompileFact, ranks: &[i32], (earlier, before): (&Earlier, &[Difference])) -> Option<Cause> {
-    let name = compile.profile.name.as_deref()?;
-    let rest = name.strip_prefix("torch_dynamo_resume_in_")?;
-    let (function, line) = rest.rsplit_once("_at_").unwrap_or((rest, "?"));
-    let broke = earlier.graph_break(ranks, before);
-    let words = broke
-        .map_or(String::new(), |(_, d, group)| format!(" ({}: {})", d.key.map(label).unwrap_or_default(), group.value));
-    let ranks = rank_list(ranks);
-    let text = format!("it is the rest of {function}, whose graph breaks at line {line} on {ranks}{words}");
-    Some((text, broke.map(|(at, ..)| at)))
 }
 
 /// What failed, with the values where the log has them.

@@ -119,6 +119,9 @@ impl Alike {
 /// Differences that are kept of one aspect; the others are counted.
 pub(super) const DIFFERENCES: usize = 10_000;
 
+/// Groups that are kept of one aspect.
+const GROUPS: usize = 50_000;
+
 /// Reasons that are kept of one aspect.
 const REASONS: usize = 1_000;
 
@@ -138,6 +141,8 @@ pub(super) struct Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) differences: Vec<Difference>,
+    /// Their groups.
+    groups: usize,
     /// Places that differ and are not kept.
     pub(super) more: usize,
     unknown: Vec<Unjudged>,
@@ -149,7 +154,7 @@ pub(super) struct Found {
 impl Found {
     /// Whether no further difference is kept.
     pub(super) fn is_full(&self) -> bool {
-        self.differences.len() >= DIFFERENCES
+        self.differences.len() >= DIFFERENCES || self.groups >= GROUPS
     }
 
     /// Counts a place that is not put into words, since no further difference is kept.
@@ -203,6 +208,7 @@ impl Found {
                 }
                 groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
                 let Place { key, row, position, words } = place.clone();
+                self.groups += groups.len();
                 self.differences.push(Difference {
                     aspect,
                     key,
@@ -233,10 +239,15 @@ impl Found {
 
     /// These and then those of later places.
     pub(super) fn take(&mut self, later: Self) {
-        let room = DIFFERENCES.saturating_sub(self.differences.len());
-        let kept = later.differences.len().min(room);
-        self.more += later.more + later.differences.len() - kept;
-        self.differences.extend(later.differences.into_iter().take(kept));
+        self.more += later.more;
+        for difference in later.differences {
+            if self.is_full() {
+                self.more += 1;
+            } else {
+                self.groups += difference.groups.len();
+                self.differences.push(difference);
+            }
+        }
         for unknown in later.unknown {
             self.not_known(unknown.ranks, &unknown.place, &unknown.why);
         }

@@ -1,10 +1,12 @@
-//! Collectives of each graph in their order.
+//! Collectives of each graph in their order. Waits for them do not count: where they stand makes no rank hang.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::cells::{Alike, Cell, Found, Mark, Place};
-use super::compiles::{INCOMPLETE, label};
+use super::compiles::{INCOMPLETE, NOT_COMPILED, label};
 use super::facts::{ScheduleFact, Wholeness};
 use super::row::{Has, Row};
 use super::spots::{by_spot, name};
@@ -14,6 +16,7 @@ use crate::analysis::schedules::ScheduleSource;
 use crate::format::output_code::is_wait;
 
 /// Who has which schedules, and what it means where a rank has none.
+#[derive(Default)]
 struct Sides<'a> {
     alike: Vec<Alike>,
     /// By side: the schedules, or what is said of a side without any.
@@ -22,6 +25,8 @@ struct Sides<'a> {
     lacks: Vec<Cell>,
     /// By side: whether the compile did not come to its end, so that later graphs would have stood for its earlier ones.
     partial: Vec<bool>,
+    /// By side: whether it did not compile it, so that it has nothing to agree on.
+    absent: Vec<bool>,
 }
 
 impl Sides<'_> {
@@ -38,11 +43,12 @@ const FAILED: &str = "its compile failed";
 
 /// Collectives in the order of each graph of a compile, waits among them. Yields whether there is one.
 pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
-    let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new(), partial: Vec::new() };
+    let mut sides = Sides::default();
     for side in &row.sides {
         let (facts, lacks, partial) = match side.has {
-            // A compile that a rank lacks is a difference of its own.
-            Has::Absent => continue,
+            // Of those whose logs had ended the first collective that they lack tells enough.
+            Has::Absent if side.is_late => continue,
+            Has::Absent => (Ok(Vec::new()), Cell::plain(NOT_COMPILED, None), false),
             Has::Lost => (Err(Cell::unknown(INCOMPLETE)), Cell::unknown(INCOMPLETE), true),
             Has::Compile(facts, compile) => {
                 let cut = side.doubtful || facts.wholeness != Wholeness::Whole;
@@ -56,6 +62,7 @@ pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
             }
         };
         sides.partial.push(partial);
+        sides.absent.push(matches!(side.has, Has::Absent));
         sides.alike.push(side.alike.clone());
         sides.facts.push(facts);
         sides.lacks.push(lacks);
@@ -68,7 +75,7 @@ pub(super) fn loose(members: &[Member<'_>], found: &mut Found) -> bool {
     let keys: BTreeSet<Key> = members.iter().flat_map(|m| m.facts.loose.keys().copied()).collect();
     let mut any = false;
     for key in keys {
-        let mut sides = Sides { alike: Vec::new(), facts: Vec::new(), lacks: Vec::new(), partial: Vec::new() };
+        let mut sides = Sides::default();
         for member in members {
             let facts = member.facts.loose.get(&key).map_or(&[][..], Vec::as_slice);
             sides.alike.push(Alike::one(member));
@@ -111,28 +118,36 @@ fn compare(sides: &Sides<'_>, place: &Place, found: &mut Found) -> bool {
         any |= has_any;
         // Of a compile that did not come to its end a later graph may have said it in other words.
         let may_change = |side: usize, fact: &ScheduleFact| is_graph(fact) && sides.is_partial(side);
-        let known: Vec<&str> = of_spot
+        let ops = |fact: &ScheduleFact| fact.ops.as_ref().map(without_waits).map_err(Arc::clone);
+        let lists: Vec<(usize, Arc<str>)> = of_spot
             .iter()
             .filter(|(side, _, fact)| !may_change(*side, fact))
-            .filter_map(|(.., fact)| fact.ops.as_deref().ok())
+            .filter_map(|(side, _, fact)| Some((*side, ops(fact).ok()?)))
             .collect();
-        let position = first_difference(&known);
+        let weights = lists.iter().map(|(side, list)| (&**list, sides.alike.get(*side).map_or(0, |a| a.ranks.len())));
+        let most = most(weights);
+        let position = lists.iter().filter_map(|(_, list)| parting(most, list)).min().unwrap_or(0);
         let cell = |side: usize| match of_spot.iter().find(|(of, ..)| *of == side) {
             None => match judged.get(side) {
-                Some(Err(cell)) => cell.clone(),
-                _ if !has_any => Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None),
-                _ => sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE)),
+                Some(Err(cell)) => Some(cell.clone()),
+                _ if !has_any && sides.absent.get(side) == Some(&true) => None,
+                _ if !has_any => Some(Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None)),
+                _ => Some(sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE))),
             },
-            Some((_, record, fact)) => match &fact.ops {
-                Err(why) => Cell::Unknown(Arc::clone(why)),
+            Some((_, record, fact)) => Some(match ops(fact) {
+                Err(why) => Cell::Unknown(why),
                 Ok(ops) => {
-                    let cell = Cell::Known(Mark::Text(Arc::clone(ops)), at_position(ops, position), Some(*record));
+                    // Each group is told where it parts from that of most ranks.
+                    let own = parting(most, &ops).unwrap_or(position);
+                    let more = if own == position { String::new() } else { format!(", collective {}", own + 1) };
+                    let shown = at_position(&ops, own) + &more;
+                    let cell = Cell::Known(Mark::Text(ops), shown, Some(*record));
                     if may_change(side, fact) { cell.doubtful() } else { cell }
                 }
-            },
+            }),
         };
         let part = name(*spot, spots.len(), of_spot.iter().map(|(.., fact)| fact.part));
-        let cells = sides.alike.iter().enumerate().map(|(side, alike)| (alike, cell(side))).collect();
+        let cells = sides.alike.iter().enumerate().filter_map(|(side, alike)| Some((alike, cell(side)?))).collect();
         let at = position as u64 + 1;
         let words = format!("{}{part}, collective {at}", place.words);
         found.place(Aspect::Collectives, &Place { words, position: Some(at), ..place.clone() }, cells);
@@ -144,22 +159,39 @@ fn each(ops: &str) -> impl Iterator<Item = &str> {
     ops.split_terminator('\n')
 }
 
-/// The first position at which the lists are not all the same.
-fn first_difference(lists: &[&str]) -> usize {
-    let Some(first) = lists.first() else { return 0 };
-    let differs = |other: &&str| {
-        if first == other {
-            return None;
-        }
-        let same = each(first).zip(each(other)).take_while(|(a, b)| a == b).count();
-        Some(same)
-    };
-    lists.iter().filter_map(differs).min().unwrap_or(0)
+/// The operators that are no waits.
+fn without_waits(ops: &Arc<str>) -> Arc<str> {
+    if each(ops).any(is_wait) {
+        each(ops).filter(|op| !is_wait(op)).flat_map(|op| [op, "\n"]).collect::<String>().into()
+    } else {
+        Arc::clone(ops)
+    }
+}
+
+/// The list that most ranks have.
+fn most<'a>(lists: impl Iterator<Item = (&'a str, usize)>) -> &'a str {
+    let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut order: Vec<&str> = Vec::new();
+    for (list, ranks) in lists {
+        let count = counts.entry(list).or_insert_with(|| {
+            order.push(list);
+            0
+        });
+        *count += ranks;
+    }
+    // Of several the first.
+    let largest = order.iter().rev().max_by_key(|list| counts.get(**list));
+    largest.copied().unwrap_or_default()
+}
+
+/// The position from which on a list is not like that of most ranks; `None` where it is the same.
+fn parting(most: &str, list: &str) -> Option<usize> {
+    (most != list).then(|| each(most).zip(each(list)).take_while(|(a, b)| a == b).count())
 }
 
 /// What stands at a position, and how many collectives there are in all.
 fn at_position(ops: &str, position: usize) -> String {
-    let count = each(ops).filter(|op| !is_wait(op)).count();
+    let count = each(ops).count();
     let all = if count == 1 { "1 collective".to_owned() } else { format!("{count} collectives") };
     match each(ops).nth(position) {
         Some("") => format!("(no name) (of {all})"),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::cells::{Cell, Difference, Found, Group, Mark, Place, rank_list};
 use super::lineup::LineupRow;
 use super::row::{Has, Row};
@@ -24,11 +26,13 @@ pub(super) const NOT_COMPILED: &str = "not compiled";
 
 /// Whether all ranks compiled it.
 pub(super) fn compiles(row: &Row<'_>, found: &mut Found) {
+    let mut codes = row.profiles().map(|profile| profile.code());
+    let first = codes.next().flatten();
+    // Where it is not one function, that is told apart.
+    let code = first.filter(|first| codes.all(|code| code.as_ref() == Some(first)));
     let cells = row.sides.iter().map(|side| {
         let cell = match side.has {
-            Has::Compile(_, compile) => {
-                Cell::Known(Mark::Number(1), words(compile.profile.code().as_deref()), Some(compile.first()))
-            }
+            Has::Compile(_, compile) => Cell::Known(Mark::Number(1), words(code.as_deref()), Some(compile.first())),
             Has::Absent => Cell::Known(Mark::Number(0), NOT_COMPILED.to_owned(), None),
             Has::Lost => Cell::unknown(INCOMPLETE),
         };
@@ -91,11 +95,7 @@ pub(super) fn order(row: &Row<'_>, of: &LineupRow, members: &[Member<'_>], found
 pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Option<usize>) -> Vec<Difference> {
     let mut folded: Vec<(Difference, usize)> = Vec::new();
     for difference in differences {
-        // Those that lack it are no more than the others: who has more went on.
-        let most = difference.groups.first().map_or(0, |group| group.ranks.len());
-        let is_smaller =
-            |group: &&Group| group.ranks.len() < most || difference.groups.iter().all(|g| g.ranks.len() == most);
-        let lacking = difference.groups.iter().filter(is_smaller).find(|group| group.value == NOT_COMPILED);
+        let lacking = difference.groups.iter().find(|group| group.value == NOT_COMPILED);
         let is_tail = difference.groups.len() == 2
             && lacking.is_some_and(|group| group.ranks.iter().all(|rank| ends(*rank) < difference.row));
         if let (true, Some((before, more))) = (is_tail, folded.last_mut())
@@ -111,6 +111,28 @@ pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Opt
         if more > 0 {
             let others = if more == 1 { "1 more".to_owned() } else { format!("{more} more") };
             difference.place += &format!(", and {others} after it");
+        }
+        difference
+    };
+    folded.into_iter().map(with_words).collect()
+}
+
+/// The same difference in one compile after the other, such as a setting, is one.
+pub(super) fn fold_equal(differences: Vec<Difference>) -> Vec<Difference> {
+    let mut folded: Vec<(Difference, usize)> = Vec::new();
+    let mut known: FxHashMap<Vec<(Vec<i32>, String)>, usize> = FxHashMap::default();
+    for difference in differences {
+        let groups = difference.groups.iter().map(|group| (group.ranks.clone(), group.value.clone())).collect();
+        let at = *known.entry(groups).or_insert(folded.len());
+        match folded.get_mut(at) {
+            Some((_, more)) => *more += 1,
+            None => folded.push((difference, 0)),
+        }
+    }
+    let with_words = |(mut difference, more): (Difference, usize)| {
+        if more > 0 {
+            let compiles = if more == 1 { "compile" } else { "compiles" };
+            difference.place += &format!(", and in {more} more {compiles}");
         }
         difference
     };

@@ -78,8 +78,9 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
         }
         Aspect::Inputs => {
             let records = of_try(log, at, |kind| kind.is(Kind::DescribeTensor) || kind.is(Kind::DescribeSource));
+            let symbols = of_try(log, at, is_fact);
             Some(
-                inputs(log, bytes, &records)
+                inputs(log, bytes, (&records, &symbols))
                     .into_iter()
                     .map(|(source, tensor)| format!("{source}: {tensor}"))
                     .collect(),
@@ -92,7 +93,8 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
             Some(symbols(log, bytes, &of_try(log, at, is_fact)))
         }
         Aspect::Configuration => {
-            let (_, short) = place.rsplit_once(' ')?;
+            let (_, short) = place.split_once("settings of ")?;
+            let short = short.split(',').next()?;
             let (field, _) = settings::FIELDS.iter().find(|(_, known)| *known == short)?;
             let fields = metrics_fields(log.index.metadata(record, bytes));
             let all: BTreeMap<String, serde_json::Value> = settings::settings(fields.get(field)?)?;
@@ -125,7 +127,9 @@ fn in_order(difference: &mut Difference, all: &[Vec<String>]) {
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);
     let differs = |at: &usize| all.iter().any(|lines| lines.get(*at) != all.first().and_then(|lines| lines.get(*at)));
     let Some(at) = (0..longest).find(differs) else { return };
-    let what = if difference.aspect == Aspect::Graph { "node" } else { "operation" };
+    let what = if difference.aspect == Aspect::Graph { "statement" } else { "operation" };
+    // Each group is told where it parts from that of most ranks, which is the first.
+    let most = all.first().cloned().unwrap_or_default();
     difference.place += &format!(", {what} {}", at + 1);
     difference.position = Some(at as u64 + 1);
     for (nth, group) in difference.groups.iter_mut().enumerate() {
@@ -133,10 +137,15 @@ fn in_order(difference: &mut Difference, all: &[Vec<String>]) {
             "something else".clone_into(&mut group.value);
             continue;
         };
-        let line = lines.get(at).map_or("nothing", String::as_str);
+        let own = most.iter().zip(lines).take_while(|(a, b)| a == b).count();
+        let own = if *lines == most { at } else { own };
+        let line = lines.get(own).map_or("nothing", String::as_str);
         let nodes = group.value.split(" (").next().unwrap_or_default();
-        let count = if what == "node" { format!(" (of {nodes})") } else { String::new() };
-        group.value = format!("{}{count}", shorten(line, LONGEST));
+        let mut more = if own == at { String::new() } else { format!(" as {what} {}", own + 1) };
+        if difference.aspect == Aspect::Graph {
+            more += &format!(" (a graph of {nodes})");
+        }
+        group.value = format!("{}{more}", shorten(line, LONGEST));
     }
 }
 

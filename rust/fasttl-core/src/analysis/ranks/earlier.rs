@@ -22,7 +22,7 @@ pub(super) struct Earlier {
     /// The first ones that belong to compiles.
     first: Vec<usize>,
     /// What was found for an order of runs, by the ranks.
-    of_runs: FxHashMap<(Vec<i32>, i32), Option<usize>>,
+    of_runs: FxHashMap<(Vec<i32>, Vec<i32>), Option<usize>>,
 }
 
 impl Earlier {
@@ -49,12 +49,12 @@ impl Earlier {
     /// compiled in another, or is something else.
     pub(super) fn cause(&mut self, difference: &Difference, all: &[Difference]) -> Option<usize> {
         let odd = difference.odd_ranks();
-        let most = *difference.groups.first()?.ranks.first()?;
+        let most = difference.groups.first()?.ranks.as_slice();
         if difference.aspect == Aspect::ExecOrder {
             let first = &self.first;
             return *self
                 .of_runs
-                .entry((odd.clone(), most))
+                .entry((odd.clone(), most.to_vec()))
                 .or_insert_with(|| first.iter().copied().find(|at| parts(all.get(*at), &odd, most)));
         }
         let row = difference.row?;
@@ -74,16 +74,17 @@ impl Earlier {
         ranks: &[i32],
         all: &'d [Difference],
     ) -> Option<(usize, &'d Difference, &'d Group)> {
-        latest(&self.failed, ranks, all, |group| group.value.starts_with("failed"))
+        latest(&self.failed, ranks, all, |_, group| group.value.starts_with("failed"))
     }
 
-    /// The latest graph break of all these ranks.
+    /// The latest graph break of all these ranks in a compile that `is_it`.
     pub(super) fn graph_break<'d>(
         &self,
         ranks: &[i32],
         all: &'d [Difference],
+        is_it: impl Fn(&Difference) -> bool,
     ) -> Option<(usize, &'d Difference, &'d Group)> {
-        latest(&self.broke, ranks, all, |group| group.value != NO_BREAK)
+        latest(&self.broke, ranks, all, |d, group| group.value != NO_BREAK && is_it(d))
     }
 }
 
@@ -92,12 +93,12 @@ fn latest<'d>(
     numbers: &[usize],
     ranks: &[i32],
     all: &'d [Difference],
-    wanted: impl Fn(&Group) -> bool,
+    wanted: impl Fn(&Difference, &Group) -> bool,
 ) -> Option<(usize, &'d Difference, &'d Group)> {
     numbers.iter().rev().take(LATEST).find_map(|&at| {
         let difference = all.get(at)?;
         let group = group_of(difference, *ranks.first()?)?;
-        let group = difference.groups.get(group).filter(|group| wanted(group))?;
+        let group = difference.groups.get(group).filter(|group| wanted(difference, group))?;
         ranks.iter().all(|rank| group.ranks.binary_search(rank).is_ok()).then_some((at, difference, group))
     })
 }
@@ -107,16 +108,22 @@ fn group_of(difference: &Difference, rank: i32) -> Option<usize> {
     difference.groups.iter().position(|group| group.ranks.binary_search(&rank).is_ok())
 }
 
-/// Whether a difference parts one of the odd ranks from the one that is like most.
-fn parts(difference: Option<&Difference>, odd: &[i32], most: i32) -> bool {
-    let Some(difference) = difference else { return false };
-    let Some(largest) = group_of(difference, most).and_then(|group| difference.groups.get(group)) else { return false };
-    // Whoever is in a group, and not in that one.
-    let others = || difference.groups.iter().filter(|group| !std::ptr::eq(*group, largest));
-    let known: usize = others().map(|group| group.ranks.len()).sum();
-    if known <= odd.len() {
-        others().any(|group| group.ranks.iter().any(|rank| odd.binary_search(rank).is_ok()))
-    } else {
-        odd.iter().any(|rank| others().any(|group| group.ranks.binary_search(rank).is_ok()))
+/// Whether a difference parts the odd ranks from all others: no group of it has some of both, and one has odd ranks.
+fn parts(candidate: Option<&Difference>, odd: &[i32], most: &[i32]) -> bool {
+    let Some(candidate) = candidate else { return false };
+    let has = |group: &Group, ranks: &[i32]| {
+        let (few, many) = if ranks.len() < group.ranks.len() { (ranks, &*group.ranks) } else { (&*group.ranks, ranks) };
+        few.iter().any(|rank| many.binary_search(rank).is_ok())
+    };
+    let mut any_odd = false;
+    let mut any_most = false;
+    for group in &candidate.groups {
+        let (has_odd, has_most) = (has(group, odd), has(group, most));
+        if has_odd && has_most {
+            return false;
+        }
+        any_odd |= has_odd;
+        any_most |= has_most;
     }
+    any_odd && any_most
 }

@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(open(lost.clone()), []);
         assert_eq!(open(lost.compile("1/0", 4_000_000, 5_000_000)), []);
         // The end of the frame itself is lost, and nothing comes after.
-        let last = Lines::default().event("B", "dynamo", "0/0", 0).start("0/0").metrics("0/0", 3.0);
-        assert_eq!(open(last), []);
+        let frame = Lines::default().event("B", "dynamo", "0/0", 0).start("0/0").metrics("0/0", 3.0);
+        assert_eq!(open(frame), []);
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::analysis::lines::Budget;
 
 /// Time for all sequences that are not those of most ranks.
 const TIME: Duration = Duration::from_secs(20);
+/// Places of a lineup, compiles times ranks. Ranks that have nothing in common would need the square of all.
+const PLACES: usize = 16_000_000;
 /// Compiles that two sequences are aligned by in order; those that ids and code tell do not count.
 const MOST: usize = 40_000;
 
@@ -50,13 +52,18 @@ struct Open<'a> {
 }
 
 impl Lineup {
-    /// Lines up the compiles of the members.
-    pub(super) fn new(members: &[Member<'_>]) -> Self {
+    /// Lines up the compiles of the members; yields the numbers of those, too, for whose compiles there is no room.
+    pub(super) fn new(members: &[Member<'_>]) -> (Self, Vec<usize>) {
         let sequences = sequences(members);
         let budget = Budget::new(TIME, MOST);
         let mut rows: Vec<Open<'_>> = Vec::new();
+        let mut too_many = Vec::new();
         for (nth, sequence) in sequences.iter().enumerate() {
-            rows = with(rows, (nth, sequence), &budget);
+            if nth > 0 && (rows.len() + sequence.compiles.len()) * members.len() > PLACES {
+                too_many.extend(sequence.members.iter().copied());
+            } else {
+                rows = with(rows, (nth, sequence), &budget);
+            }
         }
         let row = |open: Open<'_>| {
             let mut of = vec![None; members.len()];
@@ -81,7 +88,8 @@ impl Lineup {
             moved.sort_unstable();
             LineupRow { key, of, moved }
         };
-        Self { rows: rows.into_iter().map(row).collect() }
+        too_many.sort_unstable();
+        (Self { rows: rows.into_iter().map(row).collect() }, too_many)
     }
 }
 
@@ -109,7 +117,9 @@ fn with<'a>(mut rows: Vec<Open<'a>>, (nth, sequence): (usize, &Sequence<'a>), bu
     let known: Vec<Known<'a>> = sequence.compiles.iter().map(|compile| compile.profile.known()).collect();
     let before: Vec<Known<'_>> = rows.iter().map(|row| row.known.clone()).collect();
     let mut row_of: Vec<Option<usize>> = vec![None; known.len()];
-    for (row, compile) in align_known(&before, &known, budget) {
+    // A compile that only some ranks have is no place for another function.
+    let is_common = |row: usize| rows.get(row).is_some_and(|open| open.of.first().is_some_and(|(nth, _)| *nth == 0));
+    for (row, compile) in align_known((&before, &known), is_common, budget) {
         if let (Some(row), Some(place)) = (row, compile.and_then(|compile| row_of.get_mut(compile))) {
             *place = Some(row);
         }

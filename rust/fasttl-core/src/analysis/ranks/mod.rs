@@ -15,6 +15,7 @@ mod detail;
 mod earlier;
 mod exec_order;
 mod facts;
+mod kept_time;
 mod last_thing;
 mod lineup;
 mod members;
@@ -28,6 +29,7 @@ mod said;
 mod skew;
 mod spots;
 mod standing;
+mod stretches;
 mod tables;
 mod tally;
 mod timing;
@@ -186,7 +188,7 @@ impl Aspect {
             Self::Guards => ("In each compile all ranks have the same guards.", "No two logs have guards to compare."),
             Self::Recompiles => (
                 "All ranks recompiled for the same reasons, or not at all.",
-                "No two ranks have a compile in common, or no log has a reason for its recompiles.",
+                "Of no two ranks it is known whether and why they recompiled.",
             ),
             Self::Breaks => ("All ranks have the same graph breaks.", "No two logs tell of graph breaks."),
             Self::Outcome => ("Each compile ended alike on all ranks.", "No two logs tell how a compile ended."),
@@ -272,9 +274,17 @@ impl Comparison {
 /// # Errors
 /// A log that changed since it was read, an interrupt.
 pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> {
-    let (members, left_out) = members::members(trace, facts);
+    let (mut members, mut left_out) = members::members(trace, facts);
     let missing = standing::missing(trace, &members);
-    let lineup = Lineup::new(&members);
+    let (mut lineup, too_many) = Lineup::new(&members);
+    if !too_many.is_empty() {
+        let why = "it has too many compiles that no other rank has";
+        left_out.extend(too_many.iter().filter_map(|at| Some((members.get(*at)?.rank, why.to_owned()))));
+        left_out.sort_unstable();
+        let ranks: BTreeSet<i32> = left_out.iter().map(|(rank, _)| *rank).collect();
+        members.retain(|member| !ranks.contains(&member.rank));
+        (lineup, _) = Lineup::new(&members);
+    }
     let (mut found, has_collectives) = by_aspect(&lineup, &members);
     let mut diagnostics = Vec::new();
     let mut differences = Vec::new();
@@ -346,6 +356,9 @@ fn subjects<'a>(trace: &Trace, facts: &'a [Facts], members: &[Member<'_>]) -> Ve
         .collect()
 }
 
+/// Compiles that are compared before what was found is brought together.
+const ROWS: usize = 512;
+
 /// What was found aspect by aspect, and whether any graph has a collective. Rows are compared side by side, and brought
 /// together in their order.
 fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found>, bool) {
@@ -365,18 +378,23 @@ fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found
         found.insert(Aspect::Runtimes, estimates);
         (found, has_collective)
     };
-    let rows: Vec<(BTreeMap<Aspect, Found>, bool)> = lineup.rows.par_iter().enumerate().map(compare).collect();
     let mut all: BTreeMap<Aspect, Found> = BTreeMap::new();
     let mut any = false;
-    for (found, has_collective) in rows {
-        any |= has_collective;
-        for (aspect, found) in found {
-            all.entry(aspect).or_default().take(found);
+    for (nth, rows) in lineup.rows.chunks(ROWS).enumerate() {
+        let number = |(at, of)| compare((nth * ROWS + at, of));
+        let found: Vec<(BTreeMap<Aspect, Found>, bool)> = rows.par_iter().enumerate().map(number).collect();
+        for (found, has_collective) in found {
+            any |= has_collective;
+            for (aspect, found) in found {
+                all.entry(aspect).or_default().take(found);
+            }
         }
     }
     any |= collectives::loose(members, all.entry(Aspect::Collectives).or_default());
     all.insert(Aspect::Versions, compiles::versions(members));
     all.insert(Aspect::ExecOrder, exec_order::exec_order(members));
+    let settings = all.entry(Aspect::Configuration).or_default();
+    settings.differences = compiles::fold_equal(std::mem::take(&mut settings.differences));
     let compiled = all.entry(Aspect::Compiles).or_default();
     let ends: FxHashMap<i32, Option<usize>> = members.iter().map(|m| m.rank).zip(ends).collect();
     let differences = std::mem::take(&mut compiled.differences);

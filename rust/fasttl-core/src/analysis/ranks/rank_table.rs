@@ -60,7 +60,7 @@ fn counts<'r>(builder: TableBuilder<'r, Standing>) -> TableBuilder<'r, Standing>
         .u32("cache_misses", "Look-ups that did not.", count(|t| t.cache_misses))
 }
 
-fn times<'r>(builder: TableBuilder<'r, Standing>) -> TableBuilder<'r, Standing> {
+fn times(builder: TableBuilder<'_, Standing>) -> TableBuilder<'_, Standing> {
     builder
         .time("first_time", "When its first record was logged.", |r| r.first_us)
         .time("last_time", "When its last was.", |r| r.last_us)

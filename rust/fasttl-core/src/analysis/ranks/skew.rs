@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::stretches::seconds_between;
 use super::timing::CompileTime;
 use super::{CompileFact, Key, Lineup, LineupRow, Member};
 use crate::analysis::causes::{Code, Shown, short_code};
@@ -88,7 +89,7 @@ fn of_row(row: &LineupRow, members: &[Member<'_>]) -> Skew {
         rank: member.rank,
         log: member.log,
         record: compile.first(),
-        time: compile.time,
+        time: compile.time(),
     };
     // What most ranks call it, where one of them names it.
     let named = has().map(|(_, compile)| &compile.profile).find(|profile| profile.name.is_some());
@@ -129,11 +130,6 @@ fn skew(key: Key, code: Code, samples: &[Sample]) -> Skew {
     }
 }
 
-/// Seconds from one moment to the other; none where it is earlier.
-pub(super) fn seconds_between(from_us: i64, to_us: i64) -> f64 {
-    to_us.saturating_sub(from_us).max(0) as f64 / 1e6
-}
-
 /// How long the others were done before the slowest. What ranks wait for in between makes their ends equal again, so
 /// that the longer of both is taken: before the end of its first stretch of work, or before that of its last.
 fn waited(slow: &Sample, timed: &[(f32, &Sample)]) -> Option<f64> {
@@ -143,7 +139,7 @@ fn waited(slow: &Sample, timed: &[(f32, &Sample)]) -> Option<f64> {
         let first = lag(sample.time.first_end_us, slow.time.first_end_us);
         first.into_iter().chain(lag(sample.time.end_us, slow.time.end_us)).reduce(f64::max)
     };
-    others.filter_map(|sample| of(&sample)).reduce(|a, b| a + b)
+    others.filter_map(of).reduce(|a, b| a + b)
 }
 
 /// The record of a log as evidence.
@@ -179,6 +175,11 @@ pub(super) fn table(trace: &Trace, skews: &[Skew]) -> Result<Table> {
         })
         .f64("max_s", "Seconds that the slowest rank took.", |r| r.max.map(|(seconds, _)| seconds.into()))
         .i32("max_rank", "That rank.", |r| r.max.map(|(_, rank)| rank))
+        .ints(
+            "slow_ranks",
+            "Ranks that took 5 seconds, and three times the median, more than the median: those that a finding names.",
+            |r| Some(r.stragglers.iter().map(|(rank, _)| *rank).collect()),
+        )
         .f64(
             "waited_s",
             "Seconds that the other ranks, together, were done before the slowest: what they likely waited.",
@@ -198,13 +199,14 @@ mod tests {
     const SECOND: i64 = 1_000_000;
 
     /// A rank that began and ended its forward and its backward at these seconds.
-    fn sample(rank: i32, forward: (i64, i64), backward: Option<(i64, i64)>) -> Sample {
+    fn sample(rank: i32, forward: (i16, i16), backward: Option<(i16, i16)>) -> Sample {
+        let moment = |second: i16| Some(i64::from(second) * SECOND);
         let took = (forward.1 - forward.0) + backward.map_or(0, |(start, end)| end - start);
         let time = CompileTime {
-            start_us: Some(forward.0 * SECOND),
-            first_end_us: Some(forward.1 * SECOND),
-            end_us: Some(backward.map_or(forward.1, |(_, end)| end) * SECOND),
-            seconds: Some(took as f32),
+            start_us: moment(forward.0),
+            first_end_us: moment(forward.1),
+            end_us: moment(backward.map_or(forward.1, |(_, end)| end)),
+            seconds: Some(f32::from(took)),
             clock: Clock::Events,
         };
         Sample { rank, log: usize::try_from(rank).unwrap(), record: 0, time }

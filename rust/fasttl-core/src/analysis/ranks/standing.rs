@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::cells::Difference;
 use super::last_thing::LastThing;
-use super::skew::seconds_between;
+use super::stretches::{merged, seconds_between};
 use super::tally::Tally;
-use super::timing::{LogTime, merged};
+use super::timing::LogTime;
 use super::{Facts, Key, Member};
 use crate::analysis::causes::Code;
 use crate::analysis::compiles::Status;
@@ -186,7 +186,7 @@ const fn without_log(rank: i32, state: RankState) -> Standing {
 
 fn of_facts(rank: i32, log: usize, facts: &Facts) -> Standing {
     let LogTime { first_us, last_us, last, .. } = &facts.time;
-    let seconds = facts.compiles.iter().filter_map(|compile| compile.time.seconds);
+    let seconds = facts.compiles.iter().filter_map(|compile| compile.time().seconds);
     Standing {
         log: Some(log),
         tally: Some(facts.tally),
@@ -236,7 +236,7 @@ fn total_s(busy: &[(i64, i64)]) -> f64 {
 /// with those that it does not differ from.
 fn groups(members: &[Member<'_>], differences: &[Difference]) -> FxHashMap<i32, u32> {
     // Each rank begins in one class, and each place divides the classes further.
-    let mut class: FxHashMap<i32, u32> = members.iter().map(|member| (member.rank, 0)).collect();
+    let mut class: BTreeMap<i32, u32> = members.iter().map(|member| (member.rank, 0)).collect();
     let mut next = 1;
     for difference in differences {
         for group in difference.groups.iter().skip(1) {

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::Key;
 use super::last_thing::{LastThing, last_thing};
+use super::stretches::{Stretch, coarse, merged, seconds_between};
 use crate::analysis::compiles::{Compile, Compiles};
 use crate::analysis::spans::phase::phase_of;
 use crate::analysis::spans::{Span, Spans, State, spans};
@@ -55,14 +56,8 @@ pub struct LogTime {
     pub last: LastThing,
 }
 
-/// Stretches of work that are kept of a log.
-const STRETCHES: usize = 2_000;
-
 /// No compile takes this long: such a number is damage.
 const CENTURY_S: f64 = 3e9;
-
-/// Begin and end, in microseconds since 1970.
-type Stretch = (i64, i64);
 
 /// Reads the times of a log. `bytes` are the log's, `compiles` those that were found in it.
 pub(crate) fn timing(log: &Log, bytes: &[u8], compiles: &Compiles) -> LogTime {
@@ -158,7 +153,7 @@ impl Found {
             start_us,
             first_end_us: stretches.first().map(|(_, end)| *end),
             end_us: stretches.last().map(|(_, end)| *end),
-            seconds: seconds(stretches.iter().map(|(start, end)| (end - start) as f64 / 1e6).sum()),
+            seconds: seconds(stretches.iter().map(|(start, end)| seconds_between(*start, *end)).sum()),
             clock: Clock::Events,
         }
     }
@@ -218,41 +213,6 @@ fn by_metrics(compile: &Compile, log: &Log) -> CompileTime {
     }
 }
 
-/// Stretches in order, those that touch made one.
-pub(super) fn merged(mut list: Vec<Stretch>) -> Vec<Stretch> {
-    list.sort_unstable();
-    let mut merged: Vec<Stretch> = Vec::new();
-    for (start, end) in list {
-        match merged.last_mut() {
-            Some(last) if start <= last.1 => last.1 = last.1.max(end),
-            _ => merged.push((start, end)),
-        }
-    }
-    merged
-}
-
-/// The same with the shortest gaps closed, so that not too many are left.
-fn coarse(list: Vec<Stretch>) -> Vec<Stretch> {
-    if list.len() <= STRETCHES {
-        return list;
-    }
-    let gap = |pair: &[Stretch]| match pair {
-        [a, b] => b.0.saturating_sub(a.1),
-        _ => 0,
-    };
-    let mut gaps: Vec<(i64, usize)> = list.windows(2).enumerate().map(|(at, pair)| (gap(pair), at)).collect();
-    gaps.sort_unstable_by(|a, b| b.cmp(a));
-    let kept: rustc_hash::FxHashSet<usize> = gaps.iter().take(STRETCHES - 1).map(|(_, at)| at + 1).collect();
-    let mut out: Vec<Stretch> = Vec::new();
-    for (at, stretch) in list.into_iter().enumerate() {
-        match out.last_mut() {
-            Some(last) if !kept.contains(&at) => last.1 = stretch.1,
-            _ => out.push(stretch),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::fmt::Write;
@@ -300,9 +260,9 @@ pub(super) mod tests {
         }
 
         /// A compile that begins and ends at these times.
-        pub(in super::super) fn compile(self, id: &str, begin: i64, end: i64) -> Self {
-            let begun = self.event("B", "dynamo", id, begin).start(id);
-            begun.metrics(id, (end - begin) as f64 / 1e6).event("E", "dynamo", id, end)
+        pub(in super::super) fn compile(self, id: &str, start: i64, end: i64) -> Self {
+            let begun = self.event("B", "dynamo", id, start).start(id);
+            begun.metrics(id, seconds_between(start, end)).event("E", "dynamo", id, end)
         }
     }
 
@@ -322,8 +282,10 @@ pub(super) mod tests {
         timing(log, &view, &compiles(&trace, log, &view, &MetricRecords::new(&log.index, &view)))
     }
 
-    /// Start, first end, end and seconds, in microseconds of the day.
-    fn times(lines: Lines) -> Vec<(Option<i64>, Option<i64>, Option<i64>, Option<f32>)> {
+    /// Start, first end and end in microseconds of the day, and seconds.
+    type Times = (Option<i64>, Option<i64>, Option<i64>, Option<f32>);
+
+    fn times(lines: Lines) -> Vec<Times> {
         let of_day = |us: Option<i64>| us.map(|us| us - DAY);
         let one =
             |time: CompileTime| (of_day(time.start_us), of_day(time.first_end_us), of_day(time.end_us), time.seconds);
@@ -404,15 +366,5 @@ pub(super) mod tests {
         let time = timed(Lines::default().event("B", "dynamo", "0/0", 50).start("0/0").event("E", "dynamo", "0/0", 5));
         assert_eq!(time.compiles[0].seconds, None);
         assert_eq!(time.busy, []);
-    }
-
-    #[test]
-    fn of_many_stretches_the_shortest_gaps_are_closed() {
-        let many = (0..10_000).map(|at| (at * 100, at * 100 + if at % 10 == 9 { 50 } else { 99 })).collect();
-        let few = coarse(many);
-        assert_eq!(few.len(), STRETCHES);
-        assert_eq!((few[0].0, few.last().unwrap().1), (0, 999_950));
-        assert!(few.windows(2).all(|pair| pair[0].1 < pair[1].0));
-        assert_eq!(merged(vec![(5, 9), (0, 3), (2, 4), (9, 12)]), [(0, 4), (5, 12)]);
     }
 }

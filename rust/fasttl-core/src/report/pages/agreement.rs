@@ -9,11 +9,14 @@ use super::overview::Note;
 use crate::analysis::ranks::{Aspect, Comparison, Diagnostic, Difference, Group, Unjudged, Verdict, rank_list};
 
 /// Differences of one diagnostic that are listed.
-const DIFFERENCES: usize = 20;
+const DIFFERENCES: usize = 5;
 /// Groups of ranks at one place that are listed.
 const GROUPS: usize = 8;
 /// Reasons listed for what could not be judged.
 const UNKNOWN: usize = 10;
+
+/// Addresses of the pages that put two groups side by side, by the number of the difference and of the group.
+pub(crate) type Compared = BTreeMap<(usize, usize), String>;
 
 /// Addresses of records by log and record; without a record, of the log's list of compiles.
 pub(crate) type Evidence = BTreeMap<(usize, Option<usize>), String>;
@@ -21,7 +24,9 @@ pub(crate) type Evidence = BTreeMap<(usize, Option<usize>), String>;
 #[derive(Serialize)]
 pub(crate) struct Agreement {
     compared: String,
+    /// What differs or is not known, and what is the same.
     rows: Vec<Row>,
+    same: Vec<Row>,
 }
 
 #[derive(Serialize)]
@@ -40,7 +45,6 @@ struct Row {
 #[derive(Serialize)]
 struct Place {
     at: String,
-    cause: Option<String>,
     groups: Vec<Side>,
     more: String,
 }
@@ -50,6 +54,7 @@ struct Side {
     ranks: String,
     value: String,
     href: Option<String>,
+    compare: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -126,23 +131,29 @@ const fn level(diagnostic: &Diagnostic) -> &'static str {
 }
 
 /// The section.
-pub(crate) fn agreement(comparison: &Comparison, evidence: &Evidence) -> Agreement {
-    let compared = match comparison.ranks.as_slice() {
+pub(crate) fn agreement(comparison: &Comparison, evidence: &Evidence, compared: &Compared) -> Agreement {
+    let who = match comparison.ranks.as_slice() {
         [] => "No log names a rank.".to_owned(),
         [one] => format!("Rank {one} is the only one with a log."),
         ranks => format!("Compared: {}, the newest start of each.", rank_list(ranks)),
     };
-    Agreement { compared, rows: comparison.diagnostics.iter().map(|d| row(comparison, d, evidence)).collect() }
+    let row = |diagnostic| row(comparison, diagnostic, evidence, compared);
+    let (same, mut rows): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        comparison.diagnostics.iter().partition(|diagnostic| diagnostic.verdict == Verdict::Same);
+    rows.sort_by_key(|diagnostic| diagnostic.verdict != Verdict::Differs);
+    Agreement { compared: who, rows: rows.into_iter().map(row).collect(), same: same.into_iter().map(row).collect() }
 }
 
-fn row(comparison: &Comparison, diagnostic: &Diagnostic, evidence: &Evidence) -> Row {
+fn row(comparison: &Comparison, diagnostic: &Diagnostic, evidence: &Evidence, compared: &Compared) -> Row {
     let (id, title, about) = words(diagnostic.aspect);
-    let mut places: Vec<Place> =
-        comparison.of_aspect(diagnostic.aspect).take(DIFFERENCES).map(|d| place(d, evidence)).collect();
-    if diagnostic.aspect == Aspect::Parity {
-        places =
-            comparison.faults.iter().take(DIFFERENCES).map(|f| groups(&f.place, None, &f.groups, evidence)).collect();
-    }
+    let places: Vec<Place> = if diagnostic.aspect == Aspect::Parity {
+        let faults = comparison.faults.iter().take(DIFFERENCES);
+        faults.map(|fault| place(&fault.place, &fault.groups, evidence, |_| None)).collect()
+    } else {
+        let href = |number: usize| move |group| compared.get(&(number, group)).cloned();
+        let found = shown_of(comparison, diagnostic.aspect);
+        found.map(|(number, of)| place(&of.place, &of.groups, evidence, href(number))).collect()
+    };
     let more = diagnostic.differences.saturating_sub(places.len());
     Row {
         id,
@@ -157,6 +168,12 @@ fn row(comparison: &Comparison, diagnostic: &Diagnostic, evidence: &Evidence) ->
     }
 }
 
+/// The differences of an aspect that the section lists, with their numbers.
+pub(crate) fn shown_of(comparison: &Comparison, aspect: Aspect) -> impl Iterator<Item = (usize, &Difference)> + '_ {
+    let of_aspect = move |(_, difference): &(usize, &Difference)| difference.aspect == aspect;
+    comparison.differences.iter().enumerate().filter(of_aspect).take(DIFFERENCES)
+}
+
 const fn verdict_word(diagnostic: &Diagnostic) -> &'static str {
     match (diagnostic.verdict, diagnostic.aspect) {
         (Verdict::Same, Aspect::Parity) => "agree",
@@ -167,21 +184,17 @@ const fn verdict_word(diagnostic: &Diagnostic) -> &'static str {
     }
 }
 
-fn place(difference: &Difference, evidence: &Evidence) -> Place {
-    groups(&difference.place, difference.cause.clone(), &difference.groups, evidence)
-}
-
-fn groups(place: &str, cause: Option<String>, groups: &[Group], evidence: &Evidence) -> Place {
-    let side = |group: &Group| Side {
+fn place(at: &str, groups: &[Group], evidence: &Evidence, compare: impl Fn(usize) -> Option<String>) -> Place {
+    let side = |(nth, group): (usize, &Group)| Side {
         ranks: rank_list(&group.ranks),
         value: group.value.clone(),
         href: evidence.get(&group.evidence).cloned(),
+        compare: compare(nth),
     };
     let more = groups.len().saturating_sub(GROUPS);
     Place {
-        at: place.to_owned(),
-        cause,
-        groups: groups.iter().take(GROUPS).map(side).collect(),
+        at: at.to_owned(),
+        groups: groups.iter().enumerate().take(GROUPS).map(side).collect(),
         more: if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() },
     }
 }
@@ -192,28 +205,22 @@ fn reason(unknown: &Unjudged) -> Reason {
 
 /// The records that the section points at.
 pub(crate) fn shown_evidence(comparison: &Comparison) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
-    let of_aspect = |aspect: &Aspect| comparison.of_aspect(*aspect).take(DIFFERENCES);
+    let of_aspect = |aspect: &Aspect| shown_of(comparison, *aspect).map(|(_, difference)| difference);
     let differences = Aspect::ALL.iter().flat_map(of_aspect).map(|d| d.groups.as_slice());
     let faults = comparison.faults.iter().take(DIFFERENCES).map(|f| f.groups.as_slice());
     differences.chain(faults).flat_map(|groups| groups.iter().take(GROUPS)).map(|group| group.evidence)
 }
 
-/// What differs, for "What to look at": one note for each diagnostic.
-pub(crate) fn divergences(comparison: &Comparison) -> Vec<Note> {
-    let differs =
-        comparison.diagnostics.iter().filter(|d| d.verdict == Verdict::Differs && d.aspect != Aspect::Runtimes);
-    let note = |diagnostic: &Diagnostic| {
-        let (id, title, _) = words(diagnostic.aspect);
-        Note {
-            level: level(diagnostic),
-            title: format!("{title}: {}.", verdict_word(diagnostic)),
-            text: diagnostic.sentence.clone(),
-            // Inside the fold, so that the browser opens it.
-            href: Some(format!("#{id}-who")),
-            link: Some("Who has what"),
-        }
-    };
-    let mut notes: Vec<Note> = differs.map(note).collect();
-    notes.sort_by_key(|note| note.level != "error");
-    notes
+/// What is to be looked at, though the ranks do not differ in it: a rank's own schedule and code.
+pub(crate) fn parity_note(comparison: &Comparison) -> Option<Note> {
+    let diagnostic = comparison.diagnostics.iter().find(|d| d.aspect == Aspect::Parity)?;
+    let (id, title, _) = words(diagnostic.aspect);
+    (diagnostic.verdict == Verdict::Differs).then(|| Note {
+        level: level(diagnostic),
+        title: format!("{title}: {}.", verdict_word(diagnostic)),
+        text: diagnostic.sentence.clone(),
+        // Inside the fold, so that the browser opens it.
+        href: Some(format!("#{id}-who")),
+        link: Some("Who has what"),
+    })
 }

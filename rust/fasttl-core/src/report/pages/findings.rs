@@ -29,17 +29,19 @@ struct Row {
     sentence: Vec<Piece>,
     advice: Vec<Piece>,
     links: Vec<Link>,
+    /// Where the page says more of it.
+    more: Option<Link>,
 }
 
 /// A part of a sentence: words, or code.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-struct Piece {
+pub(crate) struct Piece {
     text: String,
     code: bool,
 }
 
 /// The parts of a sentence: what stands between two backticks is code.
-fn pieces(sentence: &str) -> Vec<Piece> {
+pub(super) fn pieces(sentence: &str) -> Vec<Piece> {
     let parts: Vec<&str> = sentence.split('`').collect();
     let last = parts.len() - 1;
     // A backtick without a second one is a sign like others.
@@ -51,8 +53,12 @@ fn pieces(sentence: &str) -> Vec<Piece> {
     parts.iter().enumerate().map(piece).filter(|piece| !piece.text.is_empty()).collect()
 }
 
-/// The section, where `href` leads to a record.
-fn section(findings: &[Finding], href: impl Fn(&Shown) -> Option<String>) -> Findings {
+/// The section, where `href` leads to a record, and `more` to what the page says of a finding beside it.
+fn section(
+    findings: &[Finding],
+    href: impl Fn(&Shown) -> Option<String>,
+    more: impl Fn(&Finding) -> Option<Link>,
+) -> Findings {
     let row = |finding: &Finding| {
         let found = finding.evidence.rows.iter().take(LINKS).filter_map(&href);
         Row {
@@ -65,6 +71,7 @@ fn section(findings: &[Finding], href: impl Fn(&Shown) -> Option<String>) -> Fin
             sentence: pieces(&finding.sentence),
             advice: pieces(&finding.advice),
             links: found.zip(1..).map(|(href, nth)| Link { href, label: nth.to_string() }).collect(),
+            more: more(finding),
         }
     };
     let mut rows: Vec<Row> = findings.iter().take(MOST).map(row).collect();
@@ -86,11 +93,17 @@ pub(crate) fn log_findings(site: &Site<'_>, findings: &[Finding]) -> Findings {
         let record = site.log.index.records.get(at)?;
         Some(file.unwrap_or_else(|| anchor(&site.log.index.names.id(record).collapsed().label(), 0)))
     };
-    section(findings, href)
+    section(findings, href, |_| None)
 }
 
-/// Those of a job, whose evidence stands in the folders of its logs.
-pub(crate) fn job_findings(findings: &[Finding], rows: &[RankRow<'_>], evidence: &Evidence) -> Findings {
+/// Those of a job, whose evidence stands in the folders of its logs. `sections` are the parts of its page that tell more
+/// of some kinds.
+pub(crate) fn job_findings(
+    findings: &[Finding],
+    rows: &[RankRow<'_>],
+    evidence: &Evidence,
+    sections: &[(&'static str, &'static str)],
+) -> Findings {
     let href = |shown: &Shown| {
         let folder = &rows.get(shown.file as usize)?.folder;
         match shown.record {
@@ -100,7 +113,11 @@ pub(crate) fn job_findings(findings: &[Finding], rows: &[RankRow<'_>], evidence:
             }
         }
     };
-    section(findings, href)
+    let more = |finding: &Finding| {
+        let (_, section) = sections.iter().find(|(kind, _)| *kind == finding.kind)?;
+        Some(Link { href: format!("#{section}"), label: "Which ranks, where and when".to_owned() })
+    };
+    section(findings, href, more)
 }
 
 /// The records that a job's findings link to.

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::agreement::{Agreement, Evidence, agreement, divergences};
+use super::agreement::{Agreement, Compared, Evidence, agreement, parity_note};
 use super::common::{Link, Page, count, duration, moment, plural, size};
+use super::divergence::{Divergence, divergence};
 use super::export::job_verdict;
 use super::findings::{Findings, job_findings};
+use super::over_ranks::OverRanks;
 use super::overview::{Fact, Note, Summary, Tile};
 use super::rank::FileLink;
+use super::ranks::{RankPictures, rank_pictures};
 use crate::analysis::findings::Finding;
 use crate::analysis::ranks::{Comparison, rank_list};
 use crate::error::Result;
@@ -44,6 +47,10 @@ pub(crate) struct JobInput<'a> {
     pub(crate) rows: &'a [RankRow<'a>],
     /// How its ranks compare.
     pub(crate) comparison: &'a Comparison,
+    /// Its ranks side by side.
+    pub(crate) over_ranks: &'a OverRanks<'a>,
+    /// Pages that put the texts of two groups side by side.
+    pub(crate) compared: &'a Compared,
     /// Where the records stand that show it.
     pub(crate) evidence: &'a Evidence,
     /// What its logs show.
@@ -64,6 +71,8 @@ struct Context<'a> {
     notes: Vec<Note>,
     tiles: Vec<Tile>,
     findings: Findings,
+    divergence: Option<Divergence>,
+    ranks_in_pictures: Option<RankPictures>,
     agreement: Agreement,
     ranks: Vec<Row<'a>>,
     ranks_note: String,
@@ -110,8 +119,11 @@ pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
         facts: facts(input),
         notes: notes(input),
         tiles: tiles(input.rows),
-        findings: job_findings(input.findings, input.rows, input.evidence),
-        agreement: agreement(input.comparison, input.evidence),
+        findings: job_findings(input.findings, input.rows, input.evidence, &sections(input)),
+        divergence: (!input.comparison.differences.is_empty())
+            .then(|| divergence(input.comparison, input.rows, input.evidence, input.compared)),
+        ranks_in_pictures: rank_pictures(input.over_ranks),
+        agreement: agreement(input.comparison, input.evidence, input.compared),
         ranks_note: if rows.len() < input.rows.len() {
             format!(
                 "The {} of {} logs that differ, failed or took longest; all of them are linked at the end.",
@@ -140,6 +152,18 @@ pub(crate) fn job_page(pages: &Pages, input: &JobInput<'_>) -> Result<String> {
         links: links(input.files),
     };
     pages.render("job.html", &context)
+}
+
+/// The parts of the page that tell more of some kinds of findings.
+fn sections(input: &JobInput<'_>) -> Vec<(&'static str, &'static str)> {
+    let mut sections = Vec::new();
+    if !input.comparison.differences.is_empty() {
+        sections.push(("ranks that differ", "divergence"));
+    }
+    if input.over_ranks.has_clock() {
+        sections.extend([("rank skew", "timeline"), ("early ends", "timeline"), ("unfinished compiles", "timeline")]);
+    }
+    sections
 }
 
 fn links(files: JobFiles) -> Vec<FileLink> {
@@ -222,7 +246,7 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         notes.push(Note { level, title, text, href, link });
     };
     let missing = &input.comparison.missing;
-    if !missing.is_empty() {
+    if !missing.is_empty() && !is_found(input, &["missing ranks"]) {
         let title = format!("No log of {}.", plural(missing.len(), "rank"));
         add("error", title, format!("Missing: {}.", rank_list(missing)), None, None);
     }
@@ -232,7 +256,9 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         (LogState::Truncated, "warn", "ends inside a record"),
     ] {
         let found: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.log.state == state).collect();
-        if let Some(first) = found.first() {
+        // Of an unreadable log the finding does not say why.
+        let is_told = state != LogState::Unreadable && is_found(input, &["lost records"]);
+        if let Some(first) = found.first().filter(|_| !is_told) {
             let names: Vec<String> = found.iter().map(|r| r.label.clone()).collect();
             let why = first.log.file.source.as_ref().err().cloned().unwrap_or_default();
             let title = format!("{} that {what}.", plural(found.len(), "log"));
@@ -246,14 +272,14 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         }
     }
     let failed: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.failed > 0).collect();
-    if let Some(first) = failed.first() {
+    if let Some(first) = failed.first().filter(|_| !is_found(input, &["failed compiles"])) {
         let names: Vec<String> = failed.iter().map(|r| r.label.clone()).collect();
         let title = format!("Compiles failed on {}.", list(&names));
         let reason = first.summary.first_failure.as_deref().unwrap_or_default();
         add("error", title, format!("{}: {reason}", first.label), Some(link(first)), Some("Open"));
     }
     let unfinished: Vec<&RankRow<'_>> = input.rows.iter().filter(|r| r.summary.unfinished > 0).collect();
-    if let Some(first) = unfinished.first() {
+    if let Some(first) = unfinished.first().filter(|_| !is_found(input, &["unfinished compiles"])) {
         let names: Vec<String> = unfinished.iter().map(|r| r.label.clone()).collect();
         let title = format!("Compiles never finished on {}.", list(&names));
         add("error", title, "They were still at work when the log ends.".to_owned(), Some(link(first)), Some("Open"));
@@ -266,8 +292,13 @@ fn notes(input: &JobInput<'_>) -> Vec<Note> {
         let href = row.map(|row| format!("{}#problems", link(row)));
         add("warn", title, first.problem.detail.clone(), href, Some("Open"));
     }
-    notes.extend(divergences(input.comparison));
+    notes.extend(parity_note(input.comparison));
     notes
+}
+
+/// Whether a finding says it: one cause, one sentence.
+fn is_found(input: &JobInput<'_>, kinds: &[&str]) -> bool {
+    input.findings.iter().any(|finding| kinds.contains(&finding.kind))
 }
 
 pub(super) fn link(row: &RankRow<'_>) -> String {

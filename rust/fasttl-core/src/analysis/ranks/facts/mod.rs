@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 pub use profile::{Key, ParityFact, Profile, ScheduleFact, Texts};
 pub(super) use profile::{RuntimeFact, Said, Value};
 
+use super::kept_time::KeptTime;
 use super::tally::{Tally, tally};
 use super::timing::{CompileTime, LogTime, timing};
 use crate::analysis::cache::{LookUp, look_ups};
@@ -31,8 +32,8 @@ use crate::format::payload::md5;
 use crate::index::{Problem, ProblemKind};
 use crate::tables::MetricRecords;
 use crate::trace::{Log, LogState};
-pub(super) use said::NO_BREAK;
 use said::{LastSettings, MoreRecords, OfLog, said};
+pub(super) use said::{NO_BREAK, OF_ANY_RANK};
 
 /// A fact with the record that has it.
 pub(super) type Shown<T> = (usize, T);
@@ -59,7 +60,7 @@ pub struct CompileFact {
     /// Where its records begin in those of the log.
     records: u32,
     /// When it ran, and for how long.
-    pub time: CompileTime,
+    time: KeptTime,
 }
 
 impl CompileFact {
@@ -68,9 +69,9 @@ impl CompileFact {
         self.first as usize
     }
 
-    /// When it began, in microseconds since 1970.
-    pub const fn start_us(&self) -> Option<i64> {
-        self.time.start_us
+    /// When it ran, and for how long.
+    pub fn time(&self) -> CompileTime {
+        self.time.into()
     }
 }
 
@@ -174,17 +175,26 @@ pub(crate) fn facts(
     let mut facts = Facts { recordings: recordings(log, bytes), loose, time, tally, ..Facts::default() };
     for (profile, first, time, records) in made {
         let at = u32::try_from(facts.records.len()).unwrap_or(u32::MAX);
-        facts.compiles.push(CompileFact { profile, first, records: at, time });
+        facts.compiles.push(CompileFact { profile, first, records: at, time: time.into() });
         facts.records.extend(records);
     }
-    facts.wholeness = wholeness(log, &facts);
+    facts.wholeness = wholeness(log, bytes, &facts);
     facts.versions = versions(log, bytes);
     facts.version_record = log.index.records.iter().position(|r| log.index.names.name(r) == Some("torch_version"));
     facts
 }
 
-fn wholeness(log: &Log, facts: &Facts) -> Wholeness {
-    let lost = |p: &Problem| matches!(p.kind, ProblemKind::BadJson | ProblemKind::TornRecord);
+fn wholeness(log: &Log, bytes: &[u8], facts: &Facts) -> Wholeness {
+    let lost = |p: &Problem| {
+        matches!(
+            p.kind,
+            ProblemKind::BadJson
+                | ProblemKind::TornRecord
+                | ProblemKind::OrphanPayload
+                | ProblemKind::NoKind
+                | ProblemKind::BadCompression
+        ) || (p.kind == ProblemKind::ForeignText && was_record(p, bytes))
+    };
     let cut = |p: &Problem| p.kind == ProblemKind::CutShort;
     if log.index.problems.iter().any(lost) {
         return Wholeness::Damaged;
@@ -284,7 +294,7 @@ fn of_compile(
     let profile = Profile {
         key: (compile.generation, compile.id),
         name: compile.name.as_deref().map(|name| of.texts.keep(name)),
-        file: compile.file.as_deref().map(|file| of.texts.keep(file_name(file))),
+        file: compile.file.as_deref().map(|file| of.texts.keep(without_count(file_name(file)))),
         line: compile.line,
         status: compile.status,
         unfinished: compile.unfinished,
@@ -294,4 +304,22 @@ fn of_compile(
         runtimes,
     };
     (profile, records)
+}
+
+/// Whether foreign text stands where a record was: output of the program does not, a piece of a record or a hole does.
+fn was_record(problem: &Problem, bytes: &[u8]) -> bool {
+    let start = usize::try_from(problem.offset).unwrap_or(usize::MAX);
+    let end = start.saturating_add(usize::try_from(problem.len).unwrap_or(usize::MAX)).min(bytes.len());
+    let text = bytes.get(start..end).unwrap_or_default();
+    memchr::memchr(0, text).is_some() || memchr::memmem::find(text, b"] {\"").is_some()
+}
+
+/// The name of a file without what PyTorch counts over the whole process: `<eval_with_key>.7`.
+fn without_count(file: &str) -> &str {
+    match file.split_once(">.") {
+        Some((name, number)) if name.starts_with('<') && number.bytes().all(|b| b.is_ascii_digit()) => {
+            file.get(..name.len() + 1).unwrap_or(file)
+        }
+        _ => file,
+    }
 }

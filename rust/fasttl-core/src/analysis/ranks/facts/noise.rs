@@ -5,16 +5,19 @@
 use crate::analysis::noise::{plain, plain_guard};
 
 /// What stands before the number of a device.
-const DEVICES: [&str; 7] = ["device=", "index=", "cuda:", "xpu:", "hpu:", "npu:", "mtia:"];
+const DEVICES: [&str; 6] = ["cuda:", "xpu:", "hpu:", "npu:", "mtia:", "device="];
+
+/// Bytes of a call in front of its argument `index=`.
+const CALL: usize = 40;
 
 /// A text of a rank without what differs between processes.
 pub(in crate::analysis::ranks) fn plain_text(text: &str, rank: Option<i32>) -> String {
-    without_own_number(without_devices(plain(text)), rank)
+    without_own(plain(text), rank)
 }
 
 /// The same for a guard.
 pub(in crate::analysis::ranks) fn plain_condition(text: &str, rank: Option<i32>) -> String {
-    without_own_number(without_group(without_devices(plain_guard(text))), rank)
+    without_own(without_groups(plain_guard(text)), rank)
 }
 
 /// Whether a text may name a rank.
@@ -22,67 +25,89 @@ pub(super) fn names_a_rank(text: &[u8]) -> bool {
     [&b"rank"[..], b"RANK", b"Rank"].iter().any(|word| memchr::memmem::find(text, word).is_some())
 }
 
-/// The text with `#` for the number of the rank itself where it is called so: `rank_3`, `rank 3`, `[rank3]`.
-fn without_own_number(text: String, rank: Option<i32>) -> String {
-    let Some(rank) = rank.filter(|_| names_a_rank(text.as_bytes())) else { return text };
-    let number = rank.to_string();
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = rest.as_bytes().windows(4).position(|word| word.eq_ignore_ascii_case(b"rank")) {
-        let (before, after) = rest.split_at(at + 4);
-        out.push_str(before);
-        let separator =
-            after.bytes().take(2).take_while(|byte| matches!(byte, b'_' | b' ' | b'-' | b'=' | b':')).count();
-        let (separator, after) = after.split_at(separator);
-        out.push_str(separator);
-        let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-        rest = match after.strip_prefix(number.as_str()).filter(|rest| !goes_on(rest)) {
-            Some(rest) => {
-                out.push('#');
-                rest
-            }
-            None => after,
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The condition with `#` for the name of a process group.
-fn without_group(text: String) -> String {
+/// The condition with `#` for the names of process groups.
+fn without_groups(text: String) -> String {
     const MARK: &str = "group_name == ";
-    match text.find(MARK) {
-        Some(at) => format!("{}{MARK}#", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
-}
-
-/// The text with `#` for numbers of devices.
-pub(super) fn without_devices(text: String) -> String {
-    if !DEVICES.iter().any(|mark| text.contains(mark)) {
+    if !text.contains(MARK) {
         return text;
     }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let found = DEVICES.iter().filter_map(|mark| Some((rest.find(mark)? + mark.len(), *mark)));
-        let Some((end, mark)) = found.min() else { break };
-        let (before, after) = rest.split_at(end);
-        out.push_str(before);
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        // `my_index=3` is a name of the program.
-        let start = before.len() - mark.len();
-        let is_word = before.get(..start).and_then(|text| text.chars().next_back());
-        let is_word = is_word.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        rest = if digits > 0 && !is_word {
-            out.push('#');
-            after.get(digits..).unwrap_or_default()
-        } else {
-            after
-        };
+    let mut parts = text.split(MARK);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(MARK);
+        let quote = part.chars().next().filter(|quote| matches!(quote, '\'' | '"'));
+        let after = quote.and_then(|quote| part.get(1..)?.split_once(quote));
+        match after {
+            Some((_, after)) => {
+                out.push('#');
+                out.push_str(after);
+            }
+            None => out.push_str(part),
+        }
     }
-    out.push_str(rest);
     out
+}
+
+/// The text with `#` for numbers of devices, and for the number of the rank itself where it is called so: `rank_3`,
+/// `rank 3`, `[rank3]`. Names that count frames, `#_c4/0` behind an address, lose the count.
+pub(super) fn without_own(text: String, rank: Option<i32>) -> String {
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let (mut at, mut copied) = (0, 0);
+    while let Some(from) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
+        at += from;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let before = bytes.get(..at).unwrap_or_default();
+        let after = rest.get(digits..).unwrap_or_default();
+        let (number, sign) = (rest.get(..digits).unwrap_or_default(), "#");
+        let skipped = if is_device(before) || rank.is_some_and(|rank| is_own(before, number, after, rank)) {
+            Some((at, digits, sign))
+        } else {
+            frame_count(before, after).map(|more| (at - 2, digits + more, ""))
+        };
+        if let Some((from, len, sign)) = skipped {
+            out.push_str(text.get(copied..from).unwrap_or_default());
+            out.push_str(sign);
+            copied = at + len;
+        }
+        at += digits;
+    }
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    out
+}
+
+/// Whether the number behind this is that of a device.
+fn is_device(before: &[u8]) -> bool {
+    // `my_device=3` is a name of the program.
+    let own_word = |len: usize| {
+        let start = before.len().checked_sub(len + 1).and_then(|at| before.get(at));
+        !start.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    if DEVICES.iter().any(|mark| before.ends_with(mark.as_bytes()) && own_word(mark.len())) {
+        return true;
+    }
+    let near = before.get(before.len().saturating_sub(CALL)..).unwrap_or_default();
+    before.ends_with(b"index=") && memchr::memmem::find(near, b"device(").is_some()
+}
+
+/// Whether the number behind `before` is that of the rank, said to be one.
+fn is_own(before: &[u8], number: &[u8], after: &[u8], rank: i32) -> bool {
+    let separator = before.iter().rev().take(2).take_while(|b| matches!(b, b'_' | b' ' | b'-' | b'=' | b':')).count();
+    let word = before.get(..before.len() - separator).unwrap_or_default();
+    let is_rank = word.len() >= 4 && word.get(word.len() - 4..).is_some_and(|w| w.eq_ignore_ascii_case(b"rank"));
+    // `rank 2.5` is no rank.
+    let is_whole = !(after.first() == Some(&b'.') && after.get(1).is_some_and(u8::is_ascii_digit));
+    is_rank && is_whole && std::str::from_utf8(number).ok().and_then(|n| n.parse::<i32>().ok()) == Some(rank)
+}
+
+/// Bytes behind the first number of `#_c4/0`, the name of a frame behind an address.
+fn frame_count(before: &[u8], after: &[u8]) -> Option<usize> {
+    let digits = after.strip_prefix(b"/")?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (before.ends_with(b"#_c") && digits > 0).then_some(digits + 1)
 }
 
 #[cfg(test)]
@@ -114,15 +139,20 @@ mod tests {
                 "check_tensor(L['x'], torch.float32, device=#, size=[8])",
             ),
             ("device(type='cuda', index=12), cuda:0", "device(type='cuda', index=#), cuda:#"),
-            ("device=None, my_index=3, size=[3]", "device=None, my_index=3, size=[3]"),
+            ("device=None, my_index=3, index=3, size=[3]", "device=None, my_index=3, index=3, size=[3]"),
+            ("G['__optimizer_#_c4/0']", "G['__optimizer_#']"),
+            ("a_c4/0 my_device=3", "a_c4/0 my_device=3"),
             ("cuda:", "cuda:"),
         ] {
-            assert_eq!(without_devices(text.to_owned()), expected);
+            assert_eq!(without_own(text.to_owned(), None), expected);
         }
         assert_eq!(
             plain_condition("___check_obj_id(G['f'], 140184674655888), cuda:7", None),
             "___check_obj_id(G['f'], #), cuda:#"
         );
-        assert_eq!(plain_condition("G['mesh'].group_name == '12'", None), "G['mesh'].group_name == #");
+        assert_eq!(
+            plain_condition("G['mesh'].group_name == '12' and L['x'] == 1", None),
+            "G['mesh'].group_name == # and L['x'] == 1"
+        );
     }
 }

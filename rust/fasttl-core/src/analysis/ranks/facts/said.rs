@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::conditions::{guards, symbols};
+use super::conditions::{guards, guards_of_any_rank, symbols};
 use super::inputs::inputs;
 use super::noise::{names_a_rank, plain_condition, plain_text};
 use super::profile::{Said, Texts, Value};
+use super::without_count;
 use crate::analysis::cache::LookUp;
 use crate::analysis::compiles::{Compile, FailureKind, Status};
-use crate::analysis::findings::failure_words;
+use crate::analysis::findings::{failure_words, without_temporary};
 use crate::analysis::graphs::stage;
 use crate::analysis::parts::Part;
 use crate::analysis::ranks::Aspect;
@@ -23,6 +24,9 @@ use crate::trace::Log;
 
 /// What is said of a compile whose graph does not break.
 pub(in crate::analysis::ranks) const NO_BREAK: &str = "no graph break";
+
+/// What guards are called that are the same for all ranks but for values that are the number of the rank.
+pub(in crate::analysis::ranks) const OF_ANY_RANK: &str = "of any rank";
 
 /// Characters of a value that are kept for a person.
 const SHOWN: usize = 200;
@@ -136,15 +140,15 @@ impl Speech<'_> {
 
     fn code(&mut self) {
         let Some(name) = &self.compile.name else { return };
-        let file = self.compile.file.as_deref().map_or("", file_name);
+        let file = self.compile.file.as_deref().map_or("", |file| without_count(file_name(file)));
         let line = self.compile.line.map(|line| format!(":{line}")).unwrap_or_default();
         let code = format!("{name} at {file}{line}");
         self.add(Aspect::Code, "", self.known(&code, &code), self.compile.first);
     }
 
     fn inputs(&mut self) {
-        let records = self.of_last_try(&self.more.described);
-        let found = inputs(self.of.log, self.of.bytes, &records);
+        let (records, symbols) = (self.of_last_try(&self.more.described), self.of_last_try(&self.more.symbols));
+        let found = inputs(self.of.log, self.of.bytes, (&records, &symbols));
         let Some(&first) = records.first().filter(|_| !found.is_empty()) else { return };
         let all: Vec<String> = found.iter().map(|(source, tensor)| format!("{source}\0{tensor}")).collect();
         let shown = if found.len() == 1 { "1 input".to_owned() } else { format!("{} inputs", found.len()) };
@@ -153,7 +157,8 @@ impl Speech<'_> {
 
     fn symbols(&mut self) {
         let records = self.of_last_try(&self.more.symbols);
-        let found = symbols(self.of.log, self.of.bytes, &records);
+        let mut found = symbols(self.of.log, self.of.bytes, &records);
+        found.sort_unstable();
         let record = records.first().copied().unwrap_or(self.compile.first);
         let shown = match found.as_slice() {
             [] => "no symbolic size".to_owned(),
@@ -176,6 +181,10 @@ impl Speech<'_> {
             (Some(text), _) => self.known(&guards(&text, self.of.log.rank).join("\0"), "guards"),
         };
         self.add(Aspect::Guards, "", value, at);
+        let of_any = || guards_of_any_rank(&self.text(at)?, self.of.log.rank?);
+        if let Some(lines) = of_any() {
+            self.add(Aspect::Guards, OF_ANY_RANK, self.known(&lines.join("\0"), "guards"), at);
+        }
     }
 
     fn reasons(&mut self) {
@@ -196,14 +205,25 @@ impl Speech<'_> {
             }
             (None, None) => return,
         };
-        // Ids of entries are shifted where a frame is more.
-        let words = |text: &String| {
-            let reasons = recompile_reason::reasons(text);
-            reasons.iter().map(|reason| plain_condition(&reason.guard, self.of.log.rank)).collect::<Vec<_>>().join("; ")
-        };
-        let compared: Vec<String> = texts.iter().map(words).collect();
-        let shown = compared.first().cloned().unwrap_or_default();
+        let all: Vec<recompile_reason::Reason> = texts.iter().flat_map(|t| recompile_reason::reasons(t)).collect();
+        let shown = all.first().map(|reason| plain_condition(&reason.guard, self.of.log.rank)).unwrap_or_default();
+        // The order of entries follows the calls that came last.
+        let mut compared: Vec<String> = all.iter().map(|reason| self.reason(reason)).collect();
+        compared.sort_unstable();
         self.add(Aspect::Recompiles, "", self.known(&compared.join("\0"), &shown), record);
+    }
+
+    /// What is compared of a reason: not the entry, whose id is shifted where a frame is more, and not the value that did
+    /// not fit where the log tells it apart, since one code serves them all.
+    fn reason(&self, reason: &recompile_reason::Reason) -> String {
+        match (&reason.source, &reason.expected, &reason.actual) {
+            (Some(source), Some(expected), Some(_)) => {
+                let dimension = reason.dimension.map(|n| format!(" {n}")).unwrap_or_default();
+                let source = plain_condition(source, self.of.log.rank);
+                format!("{} of {source}{dimension}, expected {expected}", reason.cause.name())
+            }
+            _ => plain_condition(&reason.guard, self.of.log.rank),
+        }
     }
 
     fn breaks(&mut self) {
@@ -245,7 +265,8 @@ impl Speech<'_> {
                 let words = failure_words(&failure.reason);
                 let error = failure.error.as_deref().map(|error| format!("{error}: ")).unwrap_or_default();
                 let text = format!("failed: {error}{words}");
-                self.known(&plain_text(&text, self.of.log.rank), &text)
+                // The same failure has other figures on each rank.
+                self.known(&recompile_reason::blank(&without_temporary(&plain_text(&text, self.of.log.rank))), &text)
             }
             (None, Status::Missing) => self.unknown("its log does not tell how it ended"),
             (None, _) if compile.skipped => self.known("skipped", "left to run as it is"),
@@ -277,9 +298,11 @@ impl Speech<'_> {
     /// Answers of the caches: each layer, of each Inductor compile.
     fn caches(&mut self) {
         let mut layers: Vec<(String, String, usize)> = Vec::new();
+        let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         for found in &self.more.look_ups {
             let what = format!("{}{}", found.layer, part_words(found.part));
-            match layers.iter_mut().find(|(known, ..)| *known == what) {
+            let number = *numbers.entry(what.clone()).or_insert(layers.len());
+            match layers.get_mut(number) {
                 Some((_, states, _)) => *states += &format!(", {}", found.state),
                 None => layers.push((what, found.state.clone(), found.record)),
             }
