@@ -59,10 +59,11 @@ pub(super) fn without_own(canonical: &[u8]) -> (Vec<u8>, Vec<String>) {
     (out, groups)
 }
 
-/// Whether what stands here is the index of a device: behind `device(type='cuda', index=`.
+/// Whether what stands here is the index of a device: behind `device(type='cuda', index=`, and not behind
+/// the index= of another call.
 pub(crate) fn is_index_of_device(before: &[u8]) -> bool {
     let near = before.get(before.len().saturating_sub(NEAR)..).unwrap_or_default();
-    let inside = memchr::memmem::rfind(near, b"device(type=").and_then(|at| near.get(at..));
+    let inside = memchr::memmem::rfind(near, b"device(").and_then(|at| near.get(at..));
     before.ends_with(b"index=") && inside.is_some_and(|inside| !inside.contains(&b')'))
 }
 
