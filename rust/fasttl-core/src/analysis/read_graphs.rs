@@ -17,6 +17,8 @@ pub(crate) struct ReadGraph {
     pub(crate) nodes: usize,
     /// The collectives that it calls and the waits for them, in order.
     pub(crate) collectives: Vec<String>,
+    /// Names of process groups, see [`fx_graph::Graph::groups`].
+    pub(crate) groups: Vec<String>,
 }
 
 /// The graphs of one log or of many, by the MD5 of the payload.
@@ -39,7 +41,7 @@ impl ReadGraphs {
         let found = graph.map(|graph| {
             let nodes = graph.calls.len();
             let collectives = graph.calls.into_iter().filter(|call| is_collective(call)).collect();
-            Arc::new(ReadGraph { shape: graph.shape, nodes, collectives })
+            Arc::new(ReadGraph { shape: graph.shape, nodes, collectives, groups: graph.groups })
         });
         if verified {
             lock().insert(record.md5, found.clone());

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cells::{Alike, Cell, Found, Mark, Place};
-use super::runs::{Graphs, Recordings};
 use super::run_stretches::{Cursor, Ran, Stretch, fill, fit, places, stretches};
+use super::runs::{Graphs, Recordings};
 use super::{Aspect, Member};
 use crate::analysis::exec_order::Recording;
 use crate::analysis::lines::Budget;

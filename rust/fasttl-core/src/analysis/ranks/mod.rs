@@ -20,6 +20,7 @@ mod last_thing;
 mod lineup;
 mod members;
 mod parity;
+mod process_groups;
 mod rank_table;
 mod row;
 mod run_stretches;
@@ -372,6 +373,7 @@ fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found
             said::said(&row, aspect, found.entry(aspect).or_default());
         }
         let has_collective = collectives::of_row(&row, found.entry(Aspect::Collectives).or_default());
+        process_groups::of_row(&row, of, members, found.entry(Aspect::Collectives).or_default());
         let (mut tensors, mut estimates) = (Found::default(), Found::default());
         runtimes::of_row(&row, &mut tensors, &mut estimates);
         found.insert(Aspect::Tensors, tensors);

@@ -276,7 +276,9 @@ mod tests {
         let most = order(&|n| n % 7);
         let begun = Instant::now();
         let budget = Budget::new(Duration::from_secs(3), 1_000_000);
-        for odd in [order(&|n| n % 13 * (n % 5) % 11), order(&|n| 99_999 - n), order(&|n| if n % 2 == 0 { n % 7 } else { 9 })] {
+        for odd in
+            [order(&|n| n % 13 * (n % 5) % 11), order(&|n| 99_999 - n), order(&|n| if n % 2 == 0 { n % 7 } else { 9 })]
+        {
             let found = stretches(&most, &odd, &budget);
             assert!((1..=MOST).contains(&found.len()));
             assert!(found.windows(2).all(|pair| pair[0].of_most.end <= pair[1].of_most.start));

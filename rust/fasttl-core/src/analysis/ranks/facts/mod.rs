@@ -1,6 +1,7 @@
 //! What the comparison of ranks keeps of each log: little, since a job has hundreds of them.
 
 pub(super) mod conditions;
+mod groups;
 pub(super) mod inputs;
 mod noise;
 mod profile;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use profile::{Key, ParityFact, Profile, ScheduleFact, Texts};
 pub(super) use profile::{RuntimeFact, Said, Value};
@@ -55,6 +56,8 @@ pub enum Wholeness {
 pub struct CompileFact {
     /// What it is compared by.
     pub profile: Arc<Profile>,
+    /// Graphs and the process groups of their collectives, see `groups.rs`.
+    pub(super) groups: Option<Arc<str>>,
     /// Its first record.
     first: u32,
     /// Where its records begin in those of the log.
@@ -86,6 +89,8 @@ pub struct Facts {
     pub recordings: Vec<Recording>,
     /// Collectives of records that belong to no compile of a frame, by what ids they have.
     pub loose: BTreeMap<Key, Vec<Shown<ScheduleFact>>>,
+    /// The process groups that its graphs use.
+    pub(super) groups: FxHashSet<Arc<str>>,
     /// Whether what is missing in it may have been there.
     pub wholeness: Wholeness,
     /// When it compiled, and what it did last.
@@ -165,19 +170,23 @@ pub(crate) fn facts(
             (compile, time, of_key)
         })
         .collect();
-    let made: Vec<(Arc<Profile>, u32, CompileTime, Vec<u32>)> = own
+    let made: Vec<_> = own
         .into_par_iter()
         .map_init(LastSettings::default, |last, (compile, time, (more, schedules, runtimes))| {
             let (profile, records) = of_compile(of, compile, &more, (schedules, runtimes), last);
-            (texts.keep_profile(profile), u32::try_from(compile.first).unwrap_or(u32::MAX), time, records)
+            let groups = groups::groups(of, &profile.said, &records);
+            let first = u32::try_from(compile.first).unwrap_or(u32::MAX);
+            (texts.keep_profile(profile), first, time, (groups, records))
         })
         .collect();
     let mut facts = Facts { recordings: recordings(log, bytes), loose, time, tally, ..Facts::default() };
-    for (profile, first, time, records) in made {
+    for (profile, first, time, (groups, records)) in made {
         let at = u32::try_from(facts.records.len()).unwrap_or(u32::MAX);
-        facts.compiles.push(CompileFact { profile, first, records: at, time: time.into() });
+        facts.compiles.push(CompileFact { profile, groups, first, records: at, time: time.into() });
         facts.records.extend(records);
     }
+    let names: FxHashSet<&str> = facts.compiles.iter().flat_map(CompileFact::groups).map(|(_, name)| name).collect();
+    facts.groups = names.into_iter().map(|name| texts.keep(name)).collect();
     facts.wholeness = wholeness(log, bytes, &facts);
     facts.versions = versions(log, bytes);
     facts.version_record = log.index.records.iter().position(|r| log.index.names.name(r) == Some("torch_version"));
