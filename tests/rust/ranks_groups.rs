@@ -31,7 +31,10 @@ fn ranks_that_wait_in_two_groups_are_told() {
 fn ranks_of_different_groups_are_no_difference() {
     // Two tensor parallel groups, and two data parallel ones across them.
     let groups = |rank: i32| [["1", "3"], ["1", "4"], ["2", "3"], ["2", "4"]][rank as usize];
-    let (_dir, trace) = job(4, |log| log.graph(&reduces(&groups(log.rank))));
+    let (_dir, trace) = job(4, |log| {
+        let groups = groups(log.rank);
+        log.graph(&reduces(&groups))
+    });
     for aspect in ["collectives", "graph"] {
         assert_eq!(verdict(&trace, aspect), "same", "{:?}", differences(&trace, aspect));
     }
