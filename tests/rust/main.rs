@@ -24,6 +24,7 @@ mod rank_pages;
 mod rank_times;
 mod ranks;
 mod ranks_first;
+mod ranks_runs;
 mod report;
 mod stored;
 mod tables;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 /// The share of one text of the time for all.
@@ -58,9 +59,46 @@ impl Budget {
 /// # Errors
 /// What lies between their equal ends is too much, or the time is over.
 pub(in crate::analysis) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Result<Vec<Run>, Refused> {
+    compared(a, b, budget, |a, b, until| {
+        // Numbers for items: texts are compared once each.
+        let mut numbers: FxHashMap<&T, u32> = FxHashMap::default();
+        let mut number = |item| {
+            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+            *numbers.entry(item).or_insert(next)
+        };
+        let a: Vec<u32> = a.iter().map(&mut number).collect();
+        let b: Vec<u32> = b.iter().map(&mut number).collect();
+        capture_diff_slices_deadline(Algorithm::Myers, &a, &b, Some(until))
+    })
+}
+
+/// The same where an item of the one may be equal to several of the other, as one that is not known is.
+///
+/// # Errors
+/// As [`compare`] has them.
+pub(in crate::analysis) fn compare_loosely<A, B: PartialEq<A>>(
+    a: &[A],
+    b: &[B],
+    budget: &Budget,
+) -> Result<Vec<Run>, Refused> {
+    compared(a, b, budget, |a, b, until| {
+        let mut ops = Compact::new(Replace::new(Capture::new()), a, b);
+        // It fails only where what gathers the pieces does, and that does not.
+        let _ = myers::diff_deadline_raw(&mut ops, a, 0..a.len(), b, 0..b.len(), Some(until));
+        ops.into_inner().into_inner().into_ops()
+    })
+}
+
+/// Compares what lies between the equal ends by `between`, which is told when to stop.
+fn compared<A, B: PartialEq<A>>(
+    a: &[A],
+    b: &[B],
+    budget: &Budget,
+    between: impl FnOnce(&[A], &[B], Instant) -> Vec<DiffOp>,
+) -> Result<Vec<Run>, Refused> {
     let shortest = a.len().min(b.len());
-    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let tail = a.iter().rev().zip(b.iter().rev()).take(shortest - head).take_while(|(a, b)| a == b).count();
+    let head = a.iter().zip(b).take_while(|(a, b)| b == a).count();
+    let tail = a.iter().rev().zip(b.iter().rev()).take(shortest - head).take_while(|(a, b)| b == a).count();
     let (end_a, end_b) = (a.len() - tail, b.len() - tail);
     let (middle_a, middle_b) = (a.get(head..end_a).unwrap_or_default(), b.get(head..end_b).unwrap_or_default());
     let mut runs = Vec::new();
@@ -78,7 +116,8 @@ pub(in crate::analysis) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budg
         if Instant::now() > budget.until {
             return Err(Refused::TimeOver);
         }
-        runs.extend(between(middle_a, middle_b, budget).into_iter().map(|run| run.moved(head)));
+        let until = budget.until.min(Instant::now() + budget.one);
+        runs.extend(joined(between(middle_a, middle_b, until)).into_iter().map(|run| run.moved(head)));
     }
     if tail > 0 {
         runs.push(Run::Same(end_a..a.len(), end_b..b.len()));
@@ -86,22 +125,13 @@ pub(in crate::analysis) fn compare<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budg
     Ok(runs)
 }
 
-fn between<T: Eq + Hash>(a: &[T], b: &[T], budget: &Budget) -> Vec<Run> {
-    // Numbers for items: texts are compared once each.
-    let mut numbers: FxHashMap<&T, u32> = FxHashMap::default();
-    let mut number = |item| {
-        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        *numbers.entry(item).or_insert(next)
-    };
-    let a: Vec<u32> = a.iter().map(&mut number).collect();
-    let b: Vec<u32> = b.iter().map(&mut number).collect();
-    let until = budget.until.min(Instant::now() + budget.one);
+/// A removal and an insertion beside each other are one piece.
+fn joined(ops: Vec<DiffOp>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for op in capture_diff_slices_deadline(Algorithm::Myers, &a, &b, Some(until)) {
+    for op in ops {
         let (of_a, of_b) = (op.old_range(), op.new_range());
         match (op, runs.last_mut()) {
             (DiffOp::Equal { .. }, _) => runs.push(Run::Same(of_a, of_b)),
-            // A removal and an insertion beside each other are one piece.
             (_, Some(Run::Other(last_a, last_b))) => {
                 last_a.end = last_a.end.max(of_a.end);
                 last_b.end = last_b.end.max(of_b.end);
@@ -211,6 +241,24 @@ mod tests {
             assert!(compare(&a, &b, &Budget::new(Duration::from_secs(1), 40_000)).is_ok());
             assert!(begun.elapsed() < Duration::from_secs(10));
         }
+    }
+
+    #[test]
+    fn what_is_not_known_equals_anything() {
+        #[derive(Clone, Copy)]
+        struct Letter(char);
+        impl PartialEq<char> for Letter {
+            fn eq(&self, other: &char) -> bool {
+                self.0 == '?' || self.0 == *other
+            }
+        }
+        let runs = |a: &str, b: &str| {
+            let a: Vec<char> = a.chars().collect();
+            let b: Vec<Letter> = b.chars().map(Letter).collect();
+            compare_loosely(&a, &b, &budget()).unwrap()
+        };
+        assert_eq!(runs("abc", "?b?"), [Run::Same(0..3, 0..3)]);
+        assert_eq!(runs("xabcay", "z?bcaw"), [Run::Other(0..1, 0..1), Run::Same(1..5, 1..5), Run::Other(5..6, 5..6)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 pub use super::fx_nodes::Node;
 use super::fx_nodes::NodeList;
+use super::fx_numbers::without_own;
 use super::payload::md5;
 
 /// What a printed graph holds.
@@ -21,7 +22,9 @@ pub struct Graph {
     pub placeholders: u32,
     /// Values that the outer graph returns.
     pub outputs: u32,
-    /// MD5 of the statements with variables, devices and process groups numbered in their order, without comments.
+    /// Names of the process groups of collectives, in the order of their calls.
+    pub groups: Vec<String>,
+    /// MD5 of the statements with variables, devices, process groups and kernels numbered in their order, without comments.
     pub shape: [u8; 16],
 }
 
@@ -38,7 +41,9 @@ pub struct Graph {
 /// ```
 pub fn parse(text: &[u8]) -> Option<Graph> {
     let mut reader = read(text, None)?;
-    reader.graph.shape = md5(&number_devices(&reader.canonical));
+    let (statements, groups) = without_own(&reader.canonical);
+    reader.graph.shape = md5(&statements);
+    reader.graph.groups = groups;
     Some(reader.graph)
 }
 
@@ -54,7 +59,7 @@ pub fn parse(text: &[u8]) -> Option<Graph> {
 /// ```
 pub fn nodes(text: &[u8]) -> Option<Vec<Node>> {
     let Reader { canonical, nodes, .. } = read(text, Some(NodeList::default()))?;
-    nodes.map(|nodes| nodes.finish(&number_devices(&canonical)))
+    nodes.map(|nodes| nodes.finish(&without_own(&canonical).0))
 }
 
 fn read(text: &[u8], nodes: Option<NodeList>) -> Option<Reader> {
@@ -281,64 +286,6 @@ impl Reader {
 fn frees(value: &[u8]) -> bool {
     let mut parts = value.split(|b| *b == b'=').map(<[u8]>::trim_ascii);
     parts.next_back() == Some(b"None") && parts.all(|part| !part.is_empty() && identifier(part) == part)
-}
-
-/// Numbers devices and process groups by their first use: each rank has its own, and runs the same on it.
-fn number_devices(canonical: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(canonical.len());
-    let mut devices: FxHashMap<&[u8], usize> = FxHashMap::default();
-    let mut groups: FxHashMap<&[u8], usize> = FxHashMap::default();
-    let mut at = 0;
-    while let Some(rest) = canonical.get(at..).filter(|rest| !rest.is_empty()) {
-        let (name, seen) = match (device(rest, &out), group(rest, &out)) {
-            (Some(number), _) => (number, &mut devices),
-            (None, Some(name)) => (name, &mut groups),
-            (None, None) => {
-                out.extend(rest.first());
-                at += 1;
-                continue;
-            }
-        };
-        let next = seen.len();
-        let nth = *seen.entry(name).or_insert(next);
-        out.extend_from_slice(format!("#{nth}").as_bytes());
-        at += name.len();
-    }
-    out
-}
-
-/// Bytes of a call in front of the name of its process group.
-const CALL: usize = 4096;
-
-/// Longest name of a process group.
-const GROUP: usize = 64;
-
-/// The name of a process group at the start of `rest`, with its quotes: the last argument of a collective.
-fn group<'t>(rest: &'t [u8], before: &[u8]) -> Option<&'t [u8]> {
-    let quote = *rest.first().filter(|quote| matches!(quote, b'\'' | b'"'))?;
-    let name = rest.get(1..)?.iter().take(GROUP).position(|byte| *byte == quote)?;
-    if rest.get(name + 2) != Some(&b')') {
-        return None;
-    }
-    // Not more of a line than a call has: a hostile one is millions of texts long.
-    let near = before.get(before.len().saturating_sub(CALL)..).unwrap_or_default();
-    let line = memchr::memrchr(b'\n', near).map_or(near, |at| near.get(at + 1..).unwrap_or_default());
-    memchr::memmem::find(line, b"_c10d_functional")?;
-    rest.get(..name + 2)
-}
-
-/// The number of a device at the start of `rest`, where what stands before it says that it is one: `cuda:0`,
-/// `device(type='cuda', index=0)`.
-fn device<'t>(rest: &'t [u8], before: &[u8]) -> Option<&'t [u8]> {
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    if digits == 0 || before.last().is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    let named = [&b"cuda:"[..], b"xpu:", b"hpu:", b"npu:", b"mtia:"].iter().any(|name| before.ends_with(name));
-    let start = before.len().saturating_sub(40);
-    let indexed = before.ends_with(b", index=")
-        && before.get(start..).is_some_and(|near| memchr::memmem::find(near, b"device(type=").is_some());
-    (named || indexed).then(|| rest.get(..digits)).flatten()
 }
 
 const fn is_name(byte: u8) -> bool {

@@ -14,6 +14,7 @@ pub mod fields;
 pub mod frame;
 pub mod fx_graph;
 mod fx_nodes;
+pub(crate) mod fx_numbers;
 pub mod graph_break;
 pub mod guards;
 pub mod json;

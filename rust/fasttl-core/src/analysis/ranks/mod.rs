@@ -22,6 +22,8 @@ mod members;
 mod parity;
 mod rank_table;
 mod row;
+mod run_stretches;
+mod runs;
 mod runtimes;
 mod said;
 mod skew;

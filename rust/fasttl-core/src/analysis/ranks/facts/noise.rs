@@ -3,12 +3,10 @@
 //! number in a name.
 
 use crate::analysis::noise::{plain, plain_guard};
+use crate::format::fx_numbers::is_index_of_device;
 
 /// What stands before the number of a device.
 const DEVICES: [&str; 6] = ["cuda:", "xpu:", "hpu:", "npu:", "mtia:", "device="];
-
-/// Bytes of a call in front of its argument `index=`.
-const CALL: usize = 40;
 
 /// A text of a rank without what differs between processes.
 pub(in crate::analysis::ranks) fn plain_text(text: &str, rank: Option<i32>) -> String {
@@ -87,11 +85,7 @@ fn is_device(before: &[u8]) -> bool {
         let start = before.len().checked_sub(len + 1).and_then(|at| before.get(at));
         !start.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
-    if DEVICES.iter().any(|mark| before.ends_with(mark.as_bytes()) && own_word(mark.len())) {
-        return true;
-    }
-    let near = before.get(before.len().saturating_sub(CALL)..).unwrap_or_default();
-    before.ends_with(b"index=") && memchr::memmem::find(near, b"device(").is_some()
+    DEVICES.iter().any(|mark| before.ends_with(mark.as_bytes()) && own_word(mark.len())) || is_index_of_device(before)
 }
 
 /// Whether the number behind `before` is that of the rank, said to be one.
