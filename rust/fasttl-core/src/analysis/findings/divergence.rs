@@ -113,14 +113,14 @@ fn is_told_as_slow(job: JobSeen<'_>, chain: &Chain<'_>) -> bool {
 }
 
 /// Whether ranks that differ in this may wait for each other for ever.
-const fn can_hang(aspect: Aspect) -> bool {
-    matches!(aspect, Aspect::Collectives | Aspect::ExecOrder)
+const fn can_hang(difference: &Difference) -> bool {
+    matches!(difference.aspect, Aspect::Collectives | Aspect::ExecOrder) || difference.has_collectives
 }
 
 fn finding(job: JobSeen<'_>, chain: &Chain<'_>) -> Finding {
     let Chain { odd, first, later, joined } = chain;
     let all = || std::iter::once(first).chain(later);
-    let hangs = all().any(|difference| can_hang(difference.aspect));
+    let hangs = all().any(|difference| can_hang(difference));
     let is_harmless = all().all(|difference| matches!(difference.aspect, Aspect::Cache | Aspect::Runtimes));
     let mut ids: Vec<String> = Vec::new();
     for difference in all() {

@@ -38,6 +38,8 @@ pub struct Difference {
     /// Number of the difference that it follows from, in the list of all; `None` where it follows from none that the logs
     /// show.
     pub follows: Option<usize>,
+    /// Whether it is a compile with collectives that some ranks lack.
+    pub has_collectives: bool,
     /// Row of the lineup.
     pub(super) row: Option<usize>,
 }
@@ -218,6 +220,7 @@ impl Found {
                     groups,
                     cause: None,
                     follows: None,
+                    has_collectives: false,
                     row,
                 });
                 true

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::cells::{Alike, Cell, Found, Mark, Place};
-use super::compiles::{INCOMPLETE, NOT_COMPILED, label};
+use super::compiles::{INCOMPLETE, label};
 use super::facts::{ScheduleFact, Wholeness};
 use super::row::{Has, Row};
 use super::spots::{by_spot, name};
@@ -25,8 +25,6 @@ struct Sides<'a> {
     lacks: Vec<Cell>,
     /// By side: whether the compile did not come to its end, so that later graphs would have stood for its earlier ones.
     partial: Vec<bool>,
-    /// By side: whether it did not compile it, so that it has nothing to agree on.
-    absent: Vec<bool>,
 }
 
 impl Sides<'_> {
@@ -46,9 +44,8 @@ pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
     let mut sides = Sides::default();
     for side in &row.sides {
         let (facts, lacks, partial) = match side.has {
-            // Of those whose logs had ended the first collective that they lack tells enough.
-            Has::Absent if side.is_late => continue,
-            Has::Absent => (Ok(Vec::new()), Cell::plain(NOT_COMPILED, None), false),
+            // A compile that a rank lacks is a difference of its own, which tells of its collectives.
+            Has::Absent => continue,
             Has::Lost => (Err(Cell::unknown(INCOMPLETE)), Cell::unknown(INCOMPLETE), true),
             Has::Compile(facts, compile) => {
                 let cut = side.doubtful || facts.wholeness != Wholeness::Whole;
@@ -62,7 +59,6 @@ pub(super) fn of_row(row: &Row<'_>, found: &mut Found) -> bool {
             }
         };
         sides.partial.push(partial);
-        sides.absent.push(matches!(side.has, Has::Absent));
         sides.alike.push(side.alike.clone());
         sides.facts.push(facts);
         sides.lacks.push(lacks);
@@ -129,12 +125,11 @@ fn compare(sides: &Sides<'_>, place: &Place, found: &mut Found) -> bool {
         let position = lists.iter().filter_map(|(_, list)| parting(most, list)).min().unwrap_or(0);
         let cell = |side: usize| match of_spot.iter().find(|(of, ..)| *of == side) {
             None => match judged.get(side) {
-                Some(Err(cell)) => Some(cell.clone()),
-                _ if !has_any && sides.absent.get(side) == Some(&true) => None,
-                _ if !has_any => Some(Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None)),
-                _ => Some(sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE))),
+                Some(Err(cell)) => cell.clone(),
+                _ if !has_any => Cell::Known(Mark::Text("".into()), "no collective".to_owned(), None),
+                _ => sides.lacks.get(side).cloned().unwrap_or_else(|| Cell::unknown(INCOMPLETE)),
             },
-            Some((_, record, fact)) => Some(match ops(fact) {
+            Some((_, record, fact)) => match ops(fact) {
                 Err(why) => Cell::Unknown(why),
                 Ok(ops) => {
                     // Each group is told where it parts from that of most ranks.
@@ -144,10 +139,10 @@ fn compare(sides: &Sides<'_>, place: &Place, found: &mut Found) -> bool {
                     let cell = Cell::Known(Mark::Text(ops), shown, Some(*record));
                     if may_change(side, fact) { cell.doubtful() } else { cell }
                 }
-            }),
+            },
         };
         let part = name(*spot, spots.len(), of_spot.iter().map(|(.., fact)| fact.part));
-        let cells = sides.alike.iter().enumerate().filter_map(|(side, alike)| Some((alike, cell(side)?))).collect();
+        let cells = sides.alike.iter().enumerate().map(|(side, alike)| (alike, cell(side))).collect();
         let at = position as u64 + 1;
         let words = format!("{}{part}, collective {at}", place.words);
         found.place(Aspect::Collectives, &Place { words, position: Some(at), ..place.clone() }, cells);
@@ -204,4 +199,11 @@ fn at_position(ops: &str, position: usize) -> String {
 fn short(op: &str) -> &str {
     let op = op.strip_prefix("torch.ops.").unwrap_or(op);
     op.split('.').nth(1).unwrap_or(op)
+}
+
+/// How many collectives a compile has, in all its graphs.
+pub(super) fn count(facts: &super::Facts, compile: &super::CompileFact) -> usize {
+    let of_graph =
+        |(_, fact): (usize, &ScheduleFact)| fact.ops.as_ref().map_or(0, |ops| each(&without_waits(ops)).count());
+    facts.schedules(compile).map(of_graph).sum()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::cells::{Cell, Difference, Found, Group, Mark, Place, rank_list};
+use super::collectives::count;
 use super::lineup::LineupRow;
 use super::row::{Has, Row};
 use super::{Aspect, Key, Member};
@@ -30,19 +31,34 @@ pub(super) fn compiles(row: &Row<'_>, found: &mut Found) {
     let first = codes.next().flatten();
     // Where it is not one function, that is told apart.
     let code = first.filter(|first| codes.all(|code| code.as_ref() == Some(first)));
+    let collectives = row.compiled().map(|(_, facts, compile)| count(facts, compile)).max().unwrap_or(0);
     let cells = row.sides.iter().map(|side| {
         let cell = match side.has {
-            Has::Compile(_, compile) => Cell::Known(Mark::Number(1), words(code.as_deref()), Some(compile.first())),
+            Has::Compile(_, compile) => {
+                let value = words(code.as_deref(), collectives);
+                Cell::Known(Mark::Number(1), value, Some(compile.first()))
+            }
             Has::Absent => Cell::Known(Mark::Number(0), NOT_COMPILED.to_owned(), None),
             Has::Lost => Cell::unknown(INCOMPLETE),
         };
         (&side.alike, cell)
     });
-    found.place(Aspect::Compiles, &row.place(""), cells.collect());
+    if found.place(Aspect::Compiles, &row.place(""), cells.collect())
+        && let Some(difference) = found.differences.last_mut().filter(|d| d.row == Some(row.number))
+    {
+        difference.has_collectives = collectives > 0;
+    }
 }
 
-fn words(code: Option<&str>) -> String {
-    code.map_or_else(|| "compiled".to_owned(), |code| format!("compiled, {code}"))
+/// `compiled, f at a.py:3, with 2 collectives`.
+fn words(code: Option<&str>, collectives: usize) -> String {
+    let code = code.map(|code| format!(", {code}")).unwrap_or_default();
+    let collectives = match collectives {
+        0 => String::new(),
+        1 => ", with 1 collective".to_owned(),
+        n => format!(", with {n} collectives"),
+    };
+    format!("compiled{code}{collectives}")
 }
 
 /// Whether all ranks compiled it in the same order. `of` is the row of the lineup.
@@ -86,6 +102,7 @@ pub(super) fn order(row: &Row<'_>, of: &LineupRow, members: &[Member<'_>], found
         groups,
         cause: None,
         follows: None,
+        has_collectives: false,
         row,
     };
     found.differences.push(difference);
@@ -102,6 +119,7 @@ pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Opt
             && before.row.map(|row| row + 1 + *more) == difference.row
             && same_ranks(before, &difference)
         {
+            before.has_collectives |= difference.has_collectives;
             *more += 1;
             continue;
         }

@@ -209,6 +209,7 @@ mod tests {
             groups: vec![group(0), group(1), group(2)],
             cause: None,
             follows: None,
+            has_collectives: false,
             row: None,
         };
         let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();

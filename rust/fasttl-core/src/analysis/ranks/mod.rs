@@ -315,6 +315,7 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
     detail::tell(trace, facts, &mut differences, job)?;
     cause::find(trace, (&members, &lineup), &mut differences, job)?;
     resay(&mut diagnostics, &differences);
+    lacking_collectives(&mut diagnostics, &differences);
     let mut unknown: Vec<i32> = left_out.iter().map(|(rank, _)| *rank).chain(missing.iter().copied()).collect();
     unknown.sort_unstable();
     for diagnostic in &mut diagnostics {
@@ -402,6 +403,21 @@ fn by_aspect(lineup: &Lineup, members: &[Member<'_>]) -> (BTreeMap<Aspect, Found
     let differences = std::mem::take(&mut compiled.differences);
     compiled.differences = compiles::fold_tails(differences, |rank| ends.get(&rank).copied().flatten());
     (all, any)
+}
+
+/// Ranks that lack a compile with collectives do not run the same ones, though no compile that they share differs in them.
+fn lacking_collectives(diagnostics: &mut [Diagnostic], differences: &[Difference]) {
+    let lacking = differences.iter().find(|difference| difference.has_collectives);
+    let of_collectives = diagnostics.iter_mut().find(|diagnostic| diagnostic.aspect == Aspect::Collectives);
+    if let (Some(lacking), Some(diagnostic)) = (lacking, of_collectives)
+        && diagnostic.verdict != Verdict::Differs
+    {
+        diagnostic.verdict = Verdict::Differs;
+        diagnostic.sentence = format!(
+            "In the compiles that all ranks have, no collective is known to differ; {} has some, and not all ranks compiled it.",
+            lacking.place
+        );
+    }
 }
 
 /// Sentences of diagnostics whose first difference was put into other words since.

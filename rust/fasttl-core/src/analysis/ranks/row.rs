@@ -37,8 +37,6 @@ pub(super) struct Side<'a> {
     pub(super) has: Has<'a>,
     /// Whether some of what they have may be lost.
     pub(super) doubtful: bool,
-    /// Whether the logs of all of them had ended more than one compile before: what they lack follows from that.
-    pub(super) is_late: bool,
     /// Numbers of the members.
     pub(super) members: Vec<usize>,
 }
@@ -61,7 +59,6 @@ impl<'a> Row<'a> {
             let compile = compile.and_then(|at| member.facts.compiles.get(at as usize));
             let wholeness = member.facts.wholeness;
             let ended = ends.get(at).copied().flatten().is_none_or(|end| number > end);
-            let is_late = ends.get(at).copied().flatten().map_or(number > 0, |end| number > end + 1);
             let has = match (compile, wholeness) {
                 (Some(compile), _) => Has::Compile(member.facts, compile),
                 (None, Wholeness::Damaged) => Has::Lost,
@@ -74,10 +71,9 @@ impl<'a> Row<'a> {
             match sides.get_mut(number) {
                 Some(side) => {
                     side.alike.ranks.push(member.rank);
-                    side.is_late &= is_late;
                     side.members.push(at);
                 }
-                None => sides.push(Side { alike: Alike::one(member), has, doubtful, is_late, members: vec![at] }),
+                None => sides.push(Side { alike: Alike::one(member), has, doubtful, members: vec![at] }),
             }
         }
         Self { number, key: of.key, sides }
