@@ -1,11 +1,11 @@
 //! Whether the ranks of a job compiled the same things, where they differ first, and what made them differ.
 //!
 //! The compiles of all ranks are lined up (`lineup.rs`), never by the order of a folder and not by ids alone. Each
-//! compile is then compared aspect by aspect (`said.rs`, `collectives.rs`, `runtimes.rs`, `compiles.rs`); ranks that
-//! are alike in all of it are looked at once (`row.rs`). What differs is told by its first line (`detail.rs`) and by
-//! what made it differ (`cause.rs`). Each diagnostic ends in one of three ways: the same, different, or unknown; what
-//! cannot be judged is never called fine. Compared is the newest start of each rank, unless others were started over
-//! since.
+//! compile is then compared aspect by aspect (`said.rs`, `collectives.rs`, `process_groups.rs`, `runtimes.rs`,
+//! `compiles.rs`); ranks that are alike in all of it are looked at once (`row.rs`). The order of runs is compared as a whole
+//! (`exec_order.rs`). What differs is told by its first line (`detail.rs`) and by what made it differ (`cause.rs`). Each
+//! diagnostic ends in one of three ways: the same, different, or unknown; what cannot be judged is never called fine.
+//! Compared is the newest start of each rank, unless others were started over since.
 
 mod cause;
 mod cells;
