@@ -25,6 +25,7 @@ mod rank_times;
 mod ranks;
 mod ranks_first;
 mod ranks_groups;
+mod ranks_noise;
 mod ranks_runs;
 mod report;
 mod stored;
