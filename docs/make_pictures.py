@@ -59,9 +59,9 @@ SHOTS = {
     "slow": Shot("tests/data/recompiles", "index.html", ".notes > li:has-text('compile time')", "#tree"),
     "recompiles": Shot("tests/data/recompiles", "index.html", "#findings", "#time"),
     "graph_breaks": Shot("tests/data/graph_breaks", "index.html", "#findings", "#findings + ul > li:nth-child(4)"),
-    "ranks": Shot("examples/crash_3_ranks", "index.html", "#agree", "#ranks"),
+    "ranks": Shot("examples/crash_3_ranks", "index.html", "#divergence", "#agree"),
     "failures": Shot("examples/crash_3_ranks", "rank_1/failures_and_restarts.html", None, None),
-    "killed": Shot("examples/crash_3_ranks", "index.html", None, "#agree"),
+    "killed": Shot("examples/crash_3_ranks", "index.html", None, "#divergence"),
 }
 
 

@@ -223,7 +223,7 @@ class Trace(TraceQueries):
         Example:
             >>> import fasttl
             >>> fasttl.load(EXAMPLE).diagnostics.select("aspect", "verdict").rows()[0]
-            ('compile ids', 'differs')
+            ('versions', 'same')
         """
         return self.table("diagnostics")
 

@@ -102,7 +102,7 @@ class TestB20OneBadRank:
         assert trace.problems["kind"].cast(pl.String).to_list() == kinds
         assert set(trace.problems["rank"]) == {2}
         assert trace.diagnostics["ranks"].to_list()[0] == [0, 1, 2]
-        assert verdicts(trace)["compile ids"][0] == "same"
+        assert verdicts(trace)["compiles"][0] == "same"
 
     def test_gzip_that_ends_early(self, run, tmp_path):
         many = [artifact(f"a{n}", f"{n * n}", rank=2) for n in range(500)]
@@ -168,7 +168,7 @@ class TestB21SeveralLogsOfOneRank:
         other_compile = record("compilation_metrics", METRICS, rank=0, ids=', "frame_id": 7, "frame_compile_id": 0')
         old = log(other_compile, rank=0, at=b"1129 10:00:00")
         trace = fasttl.load(named(tmp_path / "job", {"a.log": old, rank_name(0): self.THREE, rank_name(1): self.OTHER}))
-        assert verdicts(trace)["compile ids"][0] == "same"
+        assert verdicts(trace)["compiles"][0] == "same"
 
     def test_the_peers_job(self, run, data, tmp_path):
         assert run(data("probes") / "same_rank_twice", "-o", tmp_path / "out").exit_code == 0

@@ -54,7 +54,7 @@ impl<'a> Row<'a> {
     /// Who has what of row number `number`. `ends` is the last row of each member.
     pub(super) fn new(number: usize, of: &LineupRow, members: &[Member<'a>], ends: &[Option<usize>]) -> Self {
         let mut sides: Vec<Side<'a>> = Vec::new();
-        let mut numbers: FxHashMap<(usize, bool), usize> = FxHashMap::default();
+        let mut numbers: FxHashMap<(usize, bool, Wholeness), usize> = FxHashMap::default();
         for (at, (member, compile)) in members.iter().zip(&of.of).enumerate() {
             let compile = compile.and_then(|at| member.facts.compiles.get(at as usize));
             let wholeness = member.facts.wholeness;
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
             };
             let doubtful = wholeness == Wholeness::Damaged || compile.is_some_and(|c| c.profile.unfinished);
             let next = sides.len();
-            let number = *numbers.entry((has.address(), doubtful)).or_insert(next);
+            let number = *numbers.entry((has.address(), doubtful, wholeness)).or_insert(next);
             match sides.get_mut(number) {
                 Some(side) => {
                     side.alike.ranks.push(member.rank);

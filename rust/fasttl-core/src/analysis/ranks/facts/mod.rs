@@ -40,7 +40,7 @@ pub(super) use said::{NO_BREAK, OF_ANY_RANK};
 pub(super) type Shown<T> = (usize, T);
 
 /// How much of what its process wrote a log has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wholeness {
     /// All, as far as can be told.
     #[default]
