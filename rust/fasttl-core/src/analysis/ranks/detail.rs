@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::conditions::{guards, symbols};
 use super::facts::inputs::inputs;
-use super::{Aspect, Difference, Facts, Group};
+use super::{Aspect, Difference, Group};
 use crate::analysis::runtimes::read_record;
 use crate::analysis::settings;
 use crate::analysis::symbols::is_fact;
@@ -28,8 +28,11 @@ const TOLD: usize = 3;
 /// Characters of a line.
 const LONGEST: usize = 160;
 
+/// What is compared of a line, and what is shown.
+type Line = (String, String);
+
 /// Puts the first line that differs in the place of digests.
-pub(super) fn tell(trace: &Trace, facts: &[Facts], differences: &mut [Difference], job: &Job) -> Result<()> {
+pub(super) fn tell(trace: &Trace, differences: &mut [Difference], job: &Job) -> Result<()> {
     let wanted = |d: &&mut Difference| {
         matches!(
             d.aspect,
@@ -38,10 +41,10 @@ pub(super) fn tell(trace: &Trace, facts: &[Facts], differences: &mut [Difference
     };
     for difference in differences.iter_mut().filter(wanted).take(READ) {
         job.check()?;
-        let lines = |group: &Group| lines_of(trace, facts, difference, group, job);
-        let all: Vec<Option<Vec<String>>> =
+        let lines = |group: &Group| lines_of(trace, difference, group, job);
+        let all: Vec<Option<Vec<Line>>> =
             difference.groups.iter().take(GROUPS).map(lines).collect::<Result<Vec<_>>>()?;
-        let Some(all) = all.into_iter().collect::<Option<Vec<Vec<String>>>>() else { continue };
+        let Some(all) = all.into_iter().collect::<Option<Vec<Vec<Line>>>>() else { continue };
         match difference.aspect {
             Aspect::Graph | Aspect::Tensors => in_order(difference, &all),
             _ => as_sets(difference, &all),
@@ -51,31 +54,23 @@ pub(super) fn tell(trace: &Trace, facts: &[Facts], differences: &mut [Difference
 }
 
 /// The lines of what a group has; `None` where they cannot be read.
-fn lines_of(
-    trace: &Trace,
-    facts: &[Facts],
-    difference: &Difference,
-    group: &Group,
-    job: &Job,
-) -> Result<Option<Vec<String>>> {
+fn lines_of(trace: &Trace, difference: &Difference, group: &Group, job: &Job) -> Result<Option<Vec<Line>>> {
     let (log, Some(record)) = group.evidence else { return Ok(None) };
-    if facts.get(log).is_none() {
-        return Ok(None);
-    }
     let Some(log) = trace.at_hand(log, job)? else { return Ok(None) };
     let view = log.view()?;
     Ok(read(&log, &view, (difference.aspect, &difference.place), record))
 }
 
-fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> Option<Vec<String>> {
+fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> Option<Vec<Line>> {
     let record = log.index.records.get(at)?;
     let text = || String::from_utf8_lossy(&log.index.payload(record, bytes).text()).into_owned();
-    match aspect {
+    if aspect == Aspect::Graph {
+        // Names of variables do not count: what a statement does is its key and what it uses.
+        let nodes = fx_graph::nodes(text().as_bytes())?.into_iter().filter(|node| node.call != "forward");
+        return Some(nodes.map(|node| (format!("{} {:?}", node.key, node.uses), node.text)).collect());
+    }
+    let lines = match aspect {
         Aspect::Guards => Some(guards(&text(), log.rank)),
-        Aspect::Graph => {
-            let nodes = fx_graph::nodes(text().as_bytes())?;
-            Some(nodes.into_iter().filter(|node| node.call != "forward").map(|node| node.text).collect())
-        }
         Aspect::Inputs => {
             let records = of_try(log, at, |kind| kind.is(Kind::DescribeTensor) || kind.is(Kind::DescribeSource));
             let symbols = of_try(log, at, is_fact);
@@ -106,7 +101,8 @@ fn read(log: &Log, bytes: &[u8], (aspect, place): (Aspect, &str), at: usize) -> 
             Some(ops.into_iter().map(|op| format!("{} {}", name(op.name), op.outputs)).collect())
         }
         _ => None,
-    }
+    };
+    lines.map(|lines| lines.into_iter().map(|line| (line.clone(), line)).collect())
 }
 
 /// The records of the same try as record `at` from there on, up to the end of its compile.
@@ -123,9 +119,10 @@ fn of_try(log: &Log, at: usize, wanted: impl Fn(KindId) -> bool) -> Vec<usize> {
 }
 
 /// Lists whose order counts: the first place at which they are not all the same.
-fn in_order(difference: &mut Difference, all: &[Vec<String>]) {
+fn in_order(difference: &mut Difference, all: &[Vec<Line>]) {
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);
-    let differs = |at: &usize| all.iter().any(|lines| lines.get(*at) != all.first().and_then(|lines| lines.get(*at)));
+    let key = |lines: &Vec<Line>, at: usize| lines.get(at).map(|(key, _)| key.clone());
+    let differs = |at: &usize| all.iter().any(|lines| key(lines, *at) != all.first().and_then(|first| key(first, *at)));
     let Some(at) = (0..longest).find(differs) else { return };
     let what = if difference.aspect == Aspect::Graph { "statement" } else { "operation" };
     // Each group is told where it parts from that of most ranks, which is the first.
@@ -137,9 +134,10 @@ fn in_order(difference: &mut Difference, all: &[Vec<String>]) {
             "something else".clone_into(&mut group.value);
             continue;
         };
-        let own = most.iter().zip(lines).take_while(|(a, b)| a == b).count();
-        let own = if *lines == most { at } else { own };
-        let line = lines.get(own).map_or("nothing", String::as_str);
+        let own = most.iter().zip(lines).take_while(|((a, _), (b, _))| a == b).count();
+        // Of what is like most, where the first of the others parts.
+        let own = if own == most.len() && own == lines.len() { at } else { own };
+        let line = lines.get(own).map_or("nothing", |(_, shown)| shown.as_str());
         let nodes = group.value.split(" (").next().unwrap_or_default();
         let mut more = if own == at { String::new() } else { format!(" as {what} {}", own + 1) };
         if difference.aspect == Aspect::Graph {
@@ -151,8 +149,8 @@ fn in_order(difference: &mut Difference, all: &[Vec<String>]) {
 
 /// Lists whose order does not count: what a group has and not all others. First what several groups say of one thing,
 /// each something else.
-fn as_sets(difference: &mut Difference, all: &[Vec<String>]) {
-    let sets: Vec<BTreeSet<&String>> = all.iter().map(|lines| lines.iter().collect()).collect();
+fn as_sets(difference: &mut Difference, all: &[Vec<Line>]) {
+    let sets: Vec<BTreeSet<&String>> = all.iter().map(|lines| lines.iter().map(|(_, shown)| shown).collect()).collect();
     let everywhere = |line: &&String| sets.iter().all(|set| set.contains(*line));
     let own: Vec<Vec<&String>> =
         sets.iter().map(|set| set.iter().copied().filter(|line| !everywhere(line)).collect()).collect();
@@ -212,7 +210,7 @@ mod tests {
             has_collectives: false,
             row: None,
         };
-        let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        let lines = |all: &[&str]| all.iter().map(|line| ((*line).to_owned(), (*line).to_owned())).collect::<Vec<_>>();
         as_sets(
             &mut difference,
             &[
@@ -226,6 +224,33 @@ mod tests {
             values,
             ["L['verbose'] == False, and 1 more", "L['verbose'] == True, and 1 more", "L['verbose'] == False",]
         );
+    }
+
+    #[test]
+    fn names_of_variables_part_no_graphs() {
+        let group = |rank: i32| Group { ranks: vec![rank], value: "2 nodes (ab)".to_owned(), evidence: (0, None) };
+        let mut difference = Difference {
+            aspect: Aspect::Graph,
+            key: None,
+            position: None,
+            time_us: None,
+            place: "0/0".to_owned(),
+            groups: vec![group(0), group(1)],
+            cause: None,
+            follows: None,
+            has_collectives: false,
+            row: None,
+        };
+        let line = |key: &str, shown: &str| (key.to_owned(), shown.to_owned());
+        in_order(
+            &mut difference,
+            &[
+                vec![line("input", "l_x_"), line("sin [1]", "y = l_x_.sin()")],
+                vec![line("input", "l_y_"), line("cos [1]", "y = l_y_.cos()")],
+            ],
+        );
+        assert_eq!((difference.position, difference.place.as_str()), (Some(2), "0/0, statement 2"));
+        assert_eq!(difference.groups[1].value, "y = l_y_.cos() (a graph of 2 nodes)");
     }
 
     #[test]

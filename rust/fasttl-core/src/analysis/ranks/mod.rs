@@ -181,7 +181,7 @@ pub fn compare(trace: &Trace, facts: &[Facts], job: &Job) -> Result<Comparison> 
         differences.extend(of_aspect);
     }
     differences.sort_by_key(|d| (d.aspect != Aspect::Versions, d.row.is_none(), d.row, d.aspect));
-    detail::tell(trace, facts, &mut differences, job)?;
+    detail::tell(trace, &mut differences, job)?;
     cause::find(trace, (&members, &lineup), &mut differences, job)?;
     resay(&mut diagnostics, &differences);
     lacking_collectives(&mut diagnostics, &differences);
