@@ -93,9 +93,7 @@ impl Writer<'_> {
         shown.texts.extend(texts.iter().filter_map(text));
         Ok(shown)
     }
-}
 
-impl Writer<'_> {
     /// Writes the pages with two texts side by side; yields their addresses.
     pub(super) fn side_by_side(
         &self,

@@ -45,6 +45,27 @@ pub struct Difference {
 }
 
 impl Difference {
+    /// What is known of it before times and causes are looked for. Groups are put in order, the largest first.
+    pub(super) fn new(aspect: Aspect, place: Place, mut groups: Vec<Group>) -> Self {
+        for group in &mut groups {
+            group.ranks.sort_unstable();
+        }
+        groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
+        let Place { key, row, position, words } = place;
+        Self {
+            aspect,
+            key,
+            position,
+            time_us: None,
+            place: words,
+            groups,
+            cause: None,
+            follows: None,
+            has_collectives: false,
+            row,
+        }
+    }
+
     /// Ranks that are not of the largest group, in order.
     pub fn odd_ranks(&self) -> Vec<i32> {
         let mut odd: Vec<i32> = self.groups.iter().skip(1).flat_map(|group| group.ranks.iter().copied()).collect();
@@ -159,6 +180,16 @@ impl Found {
         self.differences.len() >= DIFFERENCES || self.groups >= GROUPS
     }
 
+    /// Keeps a difference where there is room, and counts it where there is none.
+    pub(super) fn add(&mut self, difference: Difference) {
+        if self.is_full() {
+            self.count(true);
+        } else {
+            self.groups += difference.groups.len();
+            self.differences.push(difference);
+        }
+    }
+
     /// Counts a place that is not put into words, since no further difference is kept.
     pub(super) fn count(&mut self, differs: bool) {
         self.more += usize::from(differs);
@@ -200,29 +231,8 @@ impl Found {
                 self.agreed += usize::from(known > 1);
                 false
             }
-            _ if self.is_full() => {
-                self.count(true);
-                true
-            }
             _ => {
-                for group in &mut groups {
-                    group.ranks.sort_unstable();
-                }
-                groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
-                let Place { key, row, position, words } = place.clone();
-                self.groups += groups.len();
-                self.differences.push(Difference {
-                    aspect,
-                    key,
-                    position,
-                    time_us: None,
-                    place: words,
-                    groups,
-                    cause: None,
-                    follows: None,
-                    has_collectives: false,
-                    row,
-                });
+                self.add(Difference::new(aspect, place.clone(), groups));
                 true
             }
         }
@@ -244,12 +254,7 @@ impl Found {
     pub(super) fn take(&mut self, later: Self) {
         self.more += later.more;
         for difference in later.differences {
-            if self.is_full() {
-                self.more += 1;
-            } else {
-                self.groups += difference.groups.len();
-                self.differences.push(difference);
-            }
+            self.add(difference);
         }
         for unknown in later.unknown {
             self.not_known(unknown.ranks, &unknown.place, &unknown.why);

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::cells::{Cell, Difference, Found, Group, Mark, Place, rank_list};
+use super::cells::{Alike, Cell, Difference, Found, Group, Mark, Place, rank_list};
 use super::collectives::count;
 use super::lineup::LineupRow;
 use super::row::{Has, Row};
 use super::{Aspect, Key, Member};
+use crate::analysis::versions::Versions;
 
 /// `0/1`, or `0/1 after 2 resets` where ids had started again.
 pub(super) fn label((generation, id): Key) -> String {
@@ -87,25 +88,10 @@ pub(super) fn order(row: &Row<'_>, of: &LineupRow, members: &[Member<'_>], found
         let evidence = (member.log, Some(compile.first()));
         groups.push((place, Group { ranks: vec![member.rank], value, evidence }));
     }
-    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
-    groups.sort_by(|a, b| b.ranks.len().cmp(&a.ranks.len()).then_with(|| a.ranks.cmp(&b.ranks)));
-    if groups.len() < 2 {
-        return;
+    if groups.len() > 1 {
+        let groups = groups.into_iter().map(|(_, group)| group).collect();
+        found.add(Difference::new(Aspect::Order, row.place(", order"), groups));
     }
-    let Place { key, row, words, .. } = row.place(", order");
-    let difference = Difference {
-        aspect: Aspect::Order,
-        key,
-        position: None,
-        time_us: None,
-        place: words,
-        groups,
-        cause: None,
-        follows: None,
-        has_collectives: false,
-        row,
-    };
-    found.differences.push(difference);
 }
 
 /// Compiles that the same ranks lack one after the other, since their logs end before, are one difference.
@@ -127,8 +113,7 @@ pub(super) fn fold_tails(differences: Vec<Difference>, ends: impl Fn(i32) -> Opt
     }
     let with_words = |(mut difference, more): (Difference, usize)| {
         if more > 0 {
-            let others = if more == 1 { "1 more".to_owned() } else { format!("{more} more") };
-            difference.place += &format!(", and {others} after it");
+            difference.place += &format!(", and {more} more after it");
         }
         difference
     };
@@ -165,24 +150,12 @@ fn same_ranks(a: &Difference, b: &Difference) -> bool {
             .all(|(a, b)| a.ranks == b.ranks && (a.value == NOT_COMPILED) == (b.value == NOT_COMPILED))
 }
 
-/// The cells of what a log says of a row as a whole, such as its versions.
-pub(super) fn once(
-    members: &[Member<'_>],
-    cell: impl Fn(&Member<'_>) -> Cell,
-    place: (&str, Aspect),
-    found: &mut Found,
-) {
-    let cells: Vec<(super::cells::Alike, Cell)> =
-        members.iter().map(|member| (super::cells::Alike::one(member), cell(member))).collect();
-    let place_of = Place { words: place.0.to_owned(), ..Place::default() };
-    found.place(place.1, &place_of, cells.iter().map(|(alike, cell)| (alike, cell.clone())).collect());
-}
-
 /// What is known of the PyTorch and of other versions of each log.
 pub(super) fn versions(members: &[Member<'_>]) -> Found {
     let mut found = Found::default();
+    let alike: Vec<Alike> = members.iter().map(Alike::one).collect();
     for (name, of) in [
-        ("PyTorch", (|v| v.pytorch.as_deref()) as fn(&crate::analysis::versions::Versions) -> Option<&str>),
+        ("PyTorch", (|v| v.pytorch.as_deref()) as fn(&Versions) -> Option<&str>),
         ("Python", |v| v.python.as_deref()),
         ("CUDA", |v| v.cuda.as_deref()),
         ("Triton", |v| v.triton.as_deref()),
@@ -195,7 +168,8 @@ pub(super) fn versions(members: &[Member<'_>]) -> Found {
             Some(version) => Cell::plain(version, member.facts.version_record),
             None => Cell::Unknown(Arc::clone(&why)),
         };
-        once(members, cell, (name, Aspect::Versions), &mut found);
+        let place = Place { words: name.to_owned(), ..Place::default() };
+        found.place(Aspect::Versions, &place, alike.iter().zip(members.iter().map(cell)).collect());
     }
     found
 }

@@ -193,23 +193,12 @@ fn subject(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::ranks::Group;
+    use crate::analysis::ranks::cells::Place;
 
     #[test]
     fn what_groups_dispute_comes_first() {
         let group = |rank: i32| Group { ranks: vec![rank], value: "guards".to_owned(), evidence: (0, None) };
-        let mut difference = Difference {
-            aspect: Aspect::Guards,
-            key: None,
-            position: None,
-            time_us: None,
-            place: String::new(),
-            groups: vec![group(0), group(1), group(2)],
-            cause: None,
-            follows: None,
-            has_collectives: false,
-            row: None,
-        };
+        let mut difference = Difference::new(Aspect::Guards, Place::default(), vec![group(0), group(1), group(2)]);
         let lines = |all: &[&str]| all.iter().map(|line| ((*line).to_owned(), (*line).to_owned())).collect::<Vec<_>>();
         as_sets(
             &mut difference,
@@ -229,18 +218,11 @@ mod tests {
     #[test]
     fn names_of_variables_part_no_graphs() {
         let group = |rank: i32| Group { ranks: vec![rank], value: "2 nodes (ab)".to_owned(), evidence: (0, None) };
-        let mut difference = Difference {
-            aspect: Aspect::Graph,
-            key: None,
-            position: None,
-            time_us: None,
-            place: "0/0".to_owned(),
-            groups: vec![group(0), group(1)],
-            cause: None,
-            follows: None,
-            has_collectives: false,
-            row: None,
-        };
+        let mut difference = Difference::new(
+            Aspect::Graph,
+            Place { words: "0/0".to_owned(), ..Place::default() },
+            vec![group(0), group(1)],
+        );
         let line = |key: &str, shown: &str| (key.to_owned(), shown.to_owned());
         in_order(
             &mut difference,

@@ -11,7 +11,7 @@ use crate::analysis::ranks::{Aspect, Comparison, Diagnostic, Difference, Group, 
 /// Differences of one diagnostic that are listed.
 const DIFFERENCES: usize = 5;
 /// Groups of ranks at one place that are listed.
-const GROUPS: usize = 8;
+pub(super) const GROUPS: usize = 8;
 /// Reasons listed for what could not be judged.
 const UNKNOWN: usize = 10;
 
@@ -49,8 +49,9 @@ struct Place {
     more: String,
 }
 
+/// Ranks that have the same at one place, and where that is shown.
 #[derive(Serialize)]
-struct Side {
+pub(super) struct Side {
     ranks: String,
     value: String,
     href: Option<String>,
@@ -185,6 +186,16 @@ const fn verdict_word(diagnostic: &Diagnostic) -> &'static str {
 }
 
 fn place(at: &str, groups: &[Group], evidence: &Evidence, compare: impl Fn(usize) -> Option<String>) -> Place {
+    let (groups, more) = sides(groups, evidence, compare);
+    Place { at: at.to_owned(), groups, more }
+}
+
+/// The groups of one place, and that there are more; `compare` leads to the page that has one beside the largest.
+pub(super) fn sides(
+    groups: &[Group],
+    evidence: &Evidence,
+    compare: impl Fn(usize) -> Option<String>,
+) -> (Vec<Side>, String) {
     let side = |(nth, group): (usize, &Group)| Side {
         ranks: rank_list(&group.ranks),
         value: group.value.clone(),
@@ -192,11 +203,8 @@ fn place(at: &str, groups: &[Group], evidence: &Evidence, compare: impl Fn(usize
         compare: compare(nth),
     };
     let more = groups.len().saturating_sub(GROUPS);
-    Place {
-        at: at.to_owned(),
-        groups: groups.iter().enumerate().take(GROUPS).map(side).collect(),
-        more: if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() },
-    }
+    let more = if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() };
+    (groups.iter().enumerate().take(GROUPS).map(side).collect(), more)
 }
 
 fn reason(unknown: &Unjudged) -> Reason {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use minijinja::Value;
 use serde::Serialize;
 
-use super::agreement::{self, Compared, Evidence};
-use super::common::{Link, Page, count, moment, plural};
+use super::agreement::{self, Compared, Evidence, GROUPS, Side};
+use super::common::{Link, Page, count, moment};
 use super::overview::Fact;
 use super::side_by_side::{SideText, side_by_side};
 use super::{RankRow, findings};
@@ -18,8 +18,6 @@ use crate::report::html::Pages;
 /// Differences that are open, and those behind the fold.
 const OPEN: usize = 5;
 const MOST: usize = 40;
-/// Groups of ranks at one place that are listed.
-const GROUPS: usize = 8;
 /// Groups of one place that are put beside the largest.
 const COMPARED: usize = 3;
 /// Pages with two texts side by side.
@@ -52,14 +50,6 @@ struct Row {
     cause: Vec<findings::Piece>,
     groups: Vec<Side>,
     more: String,
-}
-
-#[derive(Serialize)]
-struct Side {
-    ranks: String,
-    value: String,
-    href: Option<String>,
-    compare: Option<String>,
 }
 
 /// Whether the records of a difference are texts that say more side by side.
@@ -106,20 +96,15 @@ pub(crate) fn divergence(
     compared: &Compared,
 ) -> Divergence {
     let row = |(number, difference): (usize, &Difference)| {
-        let side = |(nth, group): (usize, &Group)| Side {
-            ranks: rank_list(&group.ranks),
-            value: group.value.clone(),
-            href: evidence.get(&group.evidence).cloned(),
-            compare: compared.get(&(number, nth)).cloned(),
-        };
-        let more = difference.groups.len().saturating_sub(GROUPS);
+        let compare = |nth| compared.get(&(number, nth)).cloned();
+        let (groups, more) = agreement::sides(&difference.groups, evidence, compare);
         Row {
             aspect: difference.aspect.name(),
             place: place(difference),
             when: when(difference, rows),
             cause: difference.cause.as_deref().map(findings::pieces).unwrap_or_default(),
-            groups: difference.groups.iter().enumerate().take(GROUPS).map(side).collect(),
-            more: if more > 0 { format!("and {}", plural(more, "more group")) } else { String::new() },
+            groups,
+            more,
         }
     };
     let mut rows: Vec<Row> = comparison.differences.iter().enumerate().take(MOST).map(row).collect();

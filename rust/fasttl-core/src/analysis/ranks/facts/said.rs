@@ -171,18 +171,20 @@ impl Speech<'_> {
     fn guards(&mut self) {
         let Some(&at) = self.compile.guard_texts().last() else { return };
         let verified = self.record(at).filter(|record| record.payload == PayloadState::Verified);
-        let value = match (self.text(at), verified.map(|record| record.md5)) {
-            (None, _) => self.unknown("its guards are damaged"),
+        let Some(text) = self.text(at) else {
+            self.add(Aspect::Guards, "", self.unknown("its guards are damaged"), at);
+            return;
+        };
+        let value = match verified.map(|record| record.md5) {
             // What a rank calls itself counts for none.
-            (Some(text), Some(digest)) if !names_a_rank(text.as_bytes()) => {
+            Some(digest) if !names_a_rank(text.as_bytes()) => {
                 let read = || md5(guards(&text, None).join("\0").as_bytes());
                 Value::Known(self.of.texts.once(digest, read), self.of.texts.keep("guards"))
             }
-            (Some(text), _) => self.known(&guards(&text, self.of.log.rank).join("\0"), "guards"),
+            _ => self.known(&guards(&text, self.of.log.rank).join("\0"), "guards"),
         };
         self.add(Aspect::Guards, "", value, at);
-        let of_any = || guards_of_any_rank(&self.text(at)?, self.of.log.rank?);
-        if let Some(lines) = of_any() {
+        if let Some(lines) = self.of.log.rank.and_then(|rank| guards_of_any_rank(&text, rank)) {
             self.add(Aspect::Guards, OF_ANY_RANK, self.known(&lines.join("\0"), "guards"), at);
         }
     }
